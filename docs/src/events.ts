@@ -1,108 +1,46 @@
 // The JSON of events and records. Generated from the code of Turnwright: do not edit.
 
-/** An event on the stream of a turn. */
-export type TurnEvent = {
-  /** When it happened. */
-  time: string;
-} & ({
-  event: "started";
-  /** The turn id. */
-  turnId: string;
-  /** The conversation id. */
-  conversationId: string;
-  /** Whether the turn existed before and is resumed. */
-  resumed: boolean;
-} | Delta & {
-  event: "messageDelta";
-} | {
-  event: "message";
-  record: MessageRecord;
-} | Delta & {
-  event: "thoughtDelta";
-} | {
-  event: "thought";
-  record: TextRecord;
-} | {
-  event: "toolCallDelta";
-  /** The name of the tool, as far as it is known. */
-  tool: string;
-  /** The id of the record that the pieces become. */
-  id: string;
-  /** The number of bytes before this piece. */
-  offset: number;
-  /** The piece. */
-  text: string;
-} | {
-  event: "toolCallStarted";
-  /** The call id. */
-  id: string;
-  /** The name of the tool. */
-  tool: string;
-  /** The checked arguments. */
-  args: unknown;
-  /** The repairs that were made to the arguments. */
-  repairs: Array<Repair>;
-} | {
-  event: "toolCallProgress";
-  /** The call id. */
-  id: string;
-  /** The message of the handler. */
-  message: string;
-} | OpenGate & {
-  event: "turnGateOpen";
-} | {
-  event: "turnGateClosed";
-  /** The gate id. */
-  id: string;
-  /** How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`. */
-  how: string;
-  /** Who answered, if the answer says so. */
-  by?: string;
-  /** The note of the answer, if it has one. */
-  note?: string;
-} | {
-  event: "toolCall";
-  record: ToolCallRecord;
-} | {
-  event: "toolCallIncomplete";
-  record: ToolCallRecord;
-} | {
-  event: "answerRejected";
-  /** The message that was the answer, if there was one. */
-  id: string | null;
-  /** The reason, as the model reads it. */
-  reason: string;
-} | Compacted & {
-  event: "compacted";
-} | {
-  event: "discarded";
-  /** The id of the pieces. */
-  id: string;
-} | ModelUsage & {
-  event: "usage";
-} | {
-  event: "leaseWait";
-  /** The turn that holds the lease, if it is known. */
-  turnId: string | null;
-  /** The longest time until the lease expires, if its process is gone. */
-  atMostMs: number;
-} | {
-  event: "ended";
-  /** How it ended. */
-  status: TurnState;
-  /** The code of the error if there is no answer. */
-  code: string | null;
-  /** The reason for users of the application if there is no answer, without the details of an error: those are for operators, in `TurnOutcome::error` and `EventKind::Error`. */
-  message?: string;
-  /** The other turn of the conversation because of which this one could not start, with the codes `E_TURN_WAITING` and `E_TURN_HELD`. */
-  blockedBy?: string;
-  /** The gates of a suspended turn, or those at which the turn `blocked_by` waits. */
-  gates?: Array<OpenGate>;
-  /** The usage of the complete turn. */
-  usage: Usage;
-  /** How long it ran. */
-  durationMs: number;
-});
+/** A record of any kind. */
+export type AnyRecord = TextRecord | MessageRecord | RetrievableRecord | ToolCallRecord | TurnRecord | GateRecord | LedgerRecord | LeaseRecord | ConversationInfoRecord;
+
+/** The stored content of a tool result or a document. */
+export type Artifact = {
+  /** The kind of content, such as `text` or `json`. */
+  kind: string;
+  /** The number of bytes. */
+  bytes: number;
+  /** The content, if it is text and the model sees it inline. */
+  text?: string;
+};
+
+/** The state of a call that may write. */
+export type CallState = "begun" | "done" | "failed" | "unknown";
+
+/** How a prompt was compacted: what was replaced, and the estimated tokens before and after. */
+export type Compacted = {
+  /** The number of tool results that became handles. */
+  handles: number;
+  /** The number of records that were replaced by the summary, without those of earlier summaries. */
+  records: number;
+  /** The number of exchanges that were replaced by the summary, without those of earlier summaries. */
+  exchanges: number;
+  /** The id of the summary, a `Retrievable`. */
+  summary: string | null;
+  /** The model that summarised the records. */
+  model: string | null;
+  /** The estimated tokens of the prompt before. */
+  tokensBefore: number;
+  /** The estimated tokens of the prompt after. */
+  tokensAfter: number;
+};
+
+/** Title, owner and labels of a conversation. */
+export type ConversationInfoRecord = {
+  kind: "conversation_info";
+  title?: string;
+  owner?: string;
+  labels: { [key: string]: string };
+};
 
 /** A piece of a text. */
 export type Delta = {
@@ -114,18 +52,66 @@ export type Delta = {
   text: string;
 };
 
-/** A message. */
-export type MessageRecord = {
-  kind: "message";
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  author: "user" | "assistant" | "framework" | "agent";
-  /** The name of the user, if it was set, or of the agent. */
-  name?: string;
-  text: string;
-  media: Array<Media>;
+/** What a call may change outside of the conversation. */
+export type Effects = "read_only" | "writes";
+
+/** One fault in the arguments. */
+export type Fault = {
+  /** The JSON pointer of the location. */
+  pointer: string;
+  /** The violated rule: a JSON Schema keyword, one of ours (`json`, `unique_keys`, `max_bytes`, `max_depth`, `deserialize`), or the name of an external check. */
+  rule: string;
+  /** What was expected. */
+  expected: string;
+  /** The value that was received, shortened to 80 characters, with control and bidirectional characters escaped. */
+  got: string;
+  /** The complete message, without the location. */
+  message: string;
 };
+
+/** A gate and its answer. */
+export type GateRecord = {
+  kind: "gate";
+  id: string;
+  turnId: string;
+  /** The kind of gate. */
+  name: string;
+  /** The id of the call that waits, if any. */
+  toolCall?: string;
+  question: unknown;
+  /** The JSON Schema that an answer must match, if the gate has one. */
+  schema?: unknown;
+  state: "open" | "resolved" | "rejected" | "unanswered";
+  answer?: unknown;
+  openedAt: string;
+  closedAt?: string;
+};
+
+/** The right to run turns of a conversation. */
+export type LeaseRecord = {
+  kind: "lease";
+  /** The turn that is running or was interrupted, if there is one. */
+  turnId?: string;
+  /** When it expires unless it is renewed. */
+  until: string;
+};
+
+/** A call that may write, and whether it took effect. */
+export type LedgerRecord = {
+  kind: "ledger";
+  turnId: string;
+  /** The id of the call. */
+  toolCall: string;
+  tool: string;
+  /** The arguments that it ran with. */
+  args: unknown;
+  state: CallState;
+  startedAt: string;
+  endedAt?: string;
+};
+
+/** The level of a log entry. */
+export type Level = "debug" | "info" | "warn" | "error";
 
 /** A media item, without its bytes. */
 export type Media = {
@@ -141,14 +127,51 @@ export type Media = {
 /** A kind of media. */
 export type MediaKind = "image" | "audio" | "video" | "document";
 
-/** A thought of the model, a memory or a standing instruction. */
-export type TextRecord = {
-  kind: "thought" | "memory" | "instruction";
+/** A message. */
+export type MessageRecord = {
+  kind: "message";
   id: string;
   createdAt: string;
   updatedAt: string;
+  author: "user" | "assistant" | "framework" | "agent";
+  /** The name of the user, if it was set, or of the agent. */
+  name?: string;
   text: string;
+  media: Array<Media>;
 };
+
+/** The usage of one model response: tokens, model, finish reason and durations. */
+export type ModelUsage = {
+  /** The model that answered, if it is known. */
+  model: string | null;
+  /** Why the model stopped, if it is known. */
+  finishReason: string | null;
+  /** The tokens of this response. */
+  usage: Usage;
+  /** The time from the request to the first piece of the response. */
+  timeToFirstTokenMs: number | null;
+  /** The time from the request to the end of the response. */
+  durationMs: number | null;
+};
+
+/** A gate where a turn waits, with everything that a user interface shows. */
+export type OpenGate = {
+  /** The gate id, which is unique in all conversations. */
+  id: string;
+  /** The kind of gate. */
+  name: string;
+  /** The id of the call that waits, if any. */
+  toolCall: string | null;
+  /** The question. */
+  question: unknown;
+  /** The JSON Schema that an answer must match, if the gate has one. */
+  schema: unknown;
+  /** When it was opened. */
+  openedAt: string;
+};
+
+/** The kind of a record. */
+export type RecordKind = "instruction" | "memory" | "retrievable" | "message" | "thought" | "tool_call" | "ledger" | "turn" | "gate" | "lease" | "conversation_info";
 
 /** One change that checking made to the arguments. */
 export type Repair = {
@@ -165,20 +188,132 @@ export type Repair = {
 /** The changes that checking can make. */
 export type RepairKind = "number" | "boolean" | "json" | "integer" | "null_as_absent" | "default" | "no_arguments";
 
-/** A gate where a turn waits, with everything that a user interface shows. */
-export type OpenGate = {
-  /** The gate id, which is unique in all conversations. */
+/** A document, media or a summary: its `text`, `artifact` or `media`. */
+export type RetrievableRecord = {
+  kind: "retrievable";
   id: string;
-  /** The kind of gate. */
-  name: string;
-  /** The id of the call that waits, if any. */
-  toolCall: string | null;
-  /** The question. */
-  question: unknown;
-  /** The JSON Schema that an answer must match, if the gate has one. */
-  schema: unknown;
-  /** When it was opened. */
-  openedAt: string;
+  createdAt: string;
+  updatedAt: string;
+  /** The origin, if known: a URL, a path or a title. */
+  source?: string;
+  /** Whether it is the summary of a part of the conversation. */
+  summary: boolean;
+  text?: string;
+  artifact?: Artifact;
+  media?: Media;
+};
+
+/** An event for operators. */
+export type RunnerEvent = {
+  /** When it happened. */
+  time: string;
+  /** The turn id. */
+  turnId: string;
+  /** The conversation id. */
+  conversationId: string;
+} & ({
+  event: "dispatchStart";
+} | {
+  event: "dispatchEnd";
+  /** The signal that ended it, if any: `ack` or `nack`. */
+  signal: string | null;
+  /** The number of iterations. */
+  iterations: number;
+} | {
+  event: "iterationStart";
+  /** The number of the iteration, starting at 1. */
+  iteration: number;
+} | {
+  event: "iterationEnd";
+  /** The number of the iteration, starting at 1. */
+  iteration: number;
+} | {
+  event: "toolCallRefused";
+  /** The call id. */
+  id: string;
+  /** The checksum of the call. */
+  callId: string;
+  /** The name of the tool. */
+  tool: string;
+  /** The error code. */
+  code: string;
+  /** The message for operators. */
+  message: string;
+  /** What is wrong with the arguments, if they are invalid. */
+  faults: Array<Fault>;
+  /** The reason of the policy or the approver, if the call was denied. */
+  reason?: string;
+  /** The records that made the prompt untrusted or private, if the call was denied for that. */
+  sources?: Array<TaintSource>;
+} | {
+  event: "toolExecutionEnd";
+  /** The call id. */
+  id: string;
+  /** The checksum of the call. */
+  callId: string;
+  /** The name of the tool. */
+  tool: string;
+  /** How long it ran. */
+  durationMs: number;
+  /** Whether it failed. */
+  isError: boolean;
+  /** The error code, if it failed. */
+  code: string | null;
+  /** The message for operators with its causes, if it failed. */
+  message: string | null;
+  /** Whether its thread was detached and may still be running. */
+  abandoned: boolean;
+} | {
+  event: "log";
+  /** How important it is. */
+  level: Level;
+  /** The kind of entry, for filters. */
+  kind?: string;
+  /** The text. */
+  message: string;
+  /** Data for programs. */
+  payload?: unknown;
+} | {
+  event: "warning";
+  /** The message for operators. */
+  message: string;
+} | {
+  event: "error";
+  /** The error code. */
+  code: string;
+  /** Whether it is a programming error. */
+  fatal: boolean;
+  /** The message for operators. */
+  message: string;
+  /** The pipeline in which it occurred, if any. */
+  pipeline: string | null;
+});
+
+/** A record because of which a prompt contains text of third parties or private data: see `Taint::sources`. */
+export type TaintSource = {
+  /** The kind of the record. */
+  kind: RecordKind;
+  /** The id of the record. */
+  id: string;
+  /** The name of the tool, for a tool call. */
+  tool?: string;
+  /** Its least trusted tier, if it contains text of third parties. */
+  trustTier?: TrustTier;
+  /** Whether it contains private data. */
+  private?: boolean;
+  /** Whether it only repeats other records: the model wrote it after it had read them (see `Exposure`). */
+  derived?: boolean;
+  /** Whether it is a record of an outer turn: see `TurnInput::under_call`. */
+  outer?: boolean;
+};
+
+/** A thought of the model, a memory or a standing instruction. */
+export type TextRecord = {
+  kind: "thought" | "memory" | "instruction";
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  text: string;
 };
 
 /** A tool call and its result. */
@@ -220,69 +355,11 @@ export type ToolResults = {
   refusal?: string;
 };
 
-/** The stored content of a tool result or a document. */
-export type Artifact = {
-  /** The kind of content, such as `text` or `json`. */
-  kind: string;
-  /** The number of bytes. */
-  bytes: number;
-  /** The content, if it is text and the model sees it inline. */
-  text?: string;
-};
+/** Where content comes from, least trusted first: `a < b` means that `a` is trusted less. */
+export type TrustTier = "third-party-public" | "third-party-private" | "first-party";
 
-/** How a prompt was compacted: what was replaced, and the estimated tokens before and after. */
-export type Compacted = {
-  /** The number of tool results that became handles. */
-  handles: number;
-  /** The number of records that were replaced by the summary, without those of earlier summaries. */
-  records: number;
-  /** The number of exchanges that were replaced by the summary, without those of earlier summaries. */
-  exchanges: number;
-  /** The id of the summary, a `Retrievable`. */
-  summary: string | null;
-  /** The model that summarised the records. */
-  model: string | null;
-  /** The estimated tokens of the prompt before. */
-  tokensBefore: number;
-  /** The estimated tokens of the prompt after. */
-  tokensAfter: number;
-};
-
-/** The token usage of one request or of a whole turn. */
-export type Usage = {
-  /** Number of requests to the model. */
-  requests: number;
-  /** Input tokens, including cached ones. */
-  inputTokens: number;
-  /** Input tokens that were served from the provider's prompt cache. */
-  cachedInputTokens: number;
-  /** Input tokens that were written to the provider's prompt cache. */
-  cacheWriteTokens: number;
-  /** Output tokens, including reasoning. */
-  outputTokens: number;
-  /** Output tokens used for reasoning. */
-  reasoningTokens: number;
-};
-
-/** The usage of one model response: tokens, model, finish reason and durations. */
-export type ModelUsage = {
-  /** The model that answered, if it is known. */
-  model: string | null;
-  /** Why the model stopped, if it is known. */
-  finishReason: string | null;
-  /** The tokens of this response. */
-  usage: Usage;
-  /** The time from the request to the first piece of the response. */
-  timeToFirstTokenMs: number | null;
-  /** The time from the request to the end of the response. */
-  durationMs: number | null;
-};
-
-/** The state of a turn. */
-export type TurnState = "running" | "answered" | "nacked" | "aborted" | "failed" | "limit" | "abandoned" | "suspended";
-
-/** Something that happened in a turn, as observers see it. */
-export type RunnerEvent = {
+/** An event on the stream of a turn. */
+export type TurnEvent = {
   /** When it happened. */
   time: string;
   /** The turn id. */
@@ -293,102 +370,30 @@ export type RunnerEvent = {
   event: "turnStart";
   /** Whether the turn existed before and is resumed. */
   resumed: boolean;
+} | Delta & {
+  event: "messageDelta";
 } | {
-  event: "turnEnd";
-  /** How it ended. */
-  status: TurnState;
-  /** The error code if there is no answer. */
-  code: string | null;
-  /** The duration of the turn. */
-  durationMs: number;
-  /** Token usage. */
-  usage: Usage;
+  event: "message";
+  record: MessageRecord;
+} | Delta & {
+  event: "thoughtDelta";
 } | {
-  event: "dispatchStart";
+  event: "thought";
+  record: TextRecord;
 } | {
-  event: "dispatchEnd";
-  /** The signal that ended it, if any: `ack` or `nack`. */
-  signal: string | null;
-  /** The number of iterations. */
-  iterations: number;
-} | {
-  event: "iterationStart";
-  /** The number of the iteration, starting at 1. */
-  iteration: number;
-} | {
-  event: "iterationEnd";
-  /** The number of the iteration, starting at 1. */
-  iteration: number;
-} | {
-  event: "turnGateOpen";
-  /** The gate id. */
-  id: string;
-  /** The kind of gate. */
-  name: string;
-  /** The id of the call that waits, if any. */
-  toolCall: string | null;
-  /** The question. */
-  question: unknown;
-} | {
-  event: "turnGateClosed";
-  /** The gate id. */
-  id: string;
-  /** How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`. */
-  how: string;
-  /** Who answered, if the answer says so. */
-  by?: string;
-  /** The note of the answer, if it has one. */
-  note?: string;
-} | {
-  event: "answerRejected";
-  /** The message that was the answer, if there was one. */
-  id: string | null;
-  /** The reason, as the model reads it. */
-  reason: string;
-  /** How many retries are left. */
-  retriesLeft: number;
-} | Compacted & {
-  event: "compacted";
-} | {
-  event: "log";
-  /** How important it is. */
-  level: Level;
-  /** The kind of entry, for filters. */
-  kind?: string;
-  /** The text. */
-  message: string;
-  /** Data for programs. */
-  payload?: unknown;
-} | ModelUsage & {
-  event: "usage";
-} | {
-  event: "error";
-  /** The error code. */
-  code: string;
-  /** Whether it is a programming error. */
-  fatal: boolean;
-  /** The message for operators. */
-  message: string;
-  /** The pipeline in which it occurred, if any. */
-  pipeline: string | null;
-} | {
-  event: "toolCallRefused";
-  /** The call id. */
-  id: string;
-  /** The checksum of the call. */
-  callId: string;
-  /** The name of the tool. */
+  event: "toolCallDelta";
+  /** The name of the tool, as far as it is known. */
   tool: string;
-  /** The error code. */
-  code: string;
-  /** The message for operators. */
-  message: string;
-  /** What is wrong with the arguments, if they are invalid. */
-  faults: Array<Fault>;
-  /** The reason of the policy or the approver, if the call was denied. */
-  reason?: string;
-  /** The records that made the prompt untrusted or private, if the call was denied for that. */
-  sources?: Array<TaintSource>;
+  /** The id of the record that the pieces become. */
+  id: string;
+  /** The number of bytes before this piece. */
+  offset: number;
+  /** The piece. */
+  text: string;
+} | {
+  event: "discarded";
+  /** The id of the pieces. */
+  id: string;
 } | {
   event: "toolExecutionStart";
   /** The call id. */
@@ -416,89 +421,64 @@ export type RunnerEvent = {
   /** The message of the handler. */
   message: string;
 } | {
-  event: "toolExecutionEnd";
-  /** The call id. */
+  event: "toolCall";
+  record: ToolCallRecord;
+} | {
+  event: "toolCallIncomplete";
+  record: ToolCallRecord;
+} | OpenGate & {
+  event: "turnGateOpen";
+} | {
+  event: "turnGateClosed";
+  /** The gate id. */
   id: string;
-  /** The checksum of the call. */
-  callId: string;
-  /** The name of the tool. */
-  tool: string;
+  /** How it was closed. */
+  how: "resolved" | "rejected" | "timedOut" | "aborted";
+  /** Who answered, if the answer says so. */
+  by?: string;
+  /** The note of the answer, if it has one. */
+  note?: string;
+} | {
+  event: "answerRejected";
+  /** The message that was the answer, if there was one. */
+  id: string | null;
+  /** The reason, as the model reads it. */
+  reason: string;
+  /** How many retries are left. */
+  retriesLeft: number;
+} | Compacted & {
+  event: "compacted";
+} | ModelUsage & {
+  event: "usage";
+} | {
+  event: "leaseWait";
+  /** The turn that holds the lease, if it is known. */
+  heldBy: string | null;
+  /** The longest time until the lease expires, if its process is gone. */
+  atMostMs: number;
+} | {
+  event: "turnEnd";
+  /** How it ended. */
+  status: TurnState;
+  /** The code of the error if there is no answer. */
+  code: string | null;
+  /** The reason for users of the application if there is no answer, without the details of an error: those are for operators, in `TurnOutcome::error` and `EventKind::Error`. */
+  message?: string;
+  /** The other turn of the conversation because of which this one could not start, with the codes `E_TURN_WAITING` and `E_TURN_HELD`. */
+  blockedBy?: string;
+  /** The gates of a suspended turn, or those at which the turn `blocked_by` waits. */
+  gates?: Array<OpenGate>;
+  /** The usage of the complete turn. */
+  usage: Usage;
   /** How long it ran. */
   durationMs: number;
-  /** Whether it failed. */
-  isError: boolean;
-  /** The error code, if it failed. */
-  code: string | null;
-  /** The message for operators with its causes, if it failed. */
-  message: string | null;
-  /** Whether its thread was detached and may still be running. */
-  abandoned: boolean;
-} | {
-  event: "warning";
-  /** The message for operators. */
-  message: string;
 });
 
-/** The level of a log entry. */
-export type Level = "debug" | "info" | "warn" | "error";
-
-/** One fault in the arguments. */
-export type Fault = {
-  /** The JSON pointer of the location. */
-  pointer: string;
-  /** The violated rule: a JSON Schema keyword, one of ours (`json`, `unique_keys`, `max_bytes`, `max_depth`, `deserialize`), or the name of an external check. */
-  rule: string;
-  /** What was expected. */
-  expected: string;
-  /** The value that was received, shortened to 80 characters, with control and bidirectional characters escaped. */
-  got: string;
-  /** The complete message, without the location. */
+/** Why a turn has no answer. */
+export type TurnFailure = {
+  /** The error code. */
+  code: string;
   message: string;
-};
-
-/** A record because of which a prompt contains text of third parties or private data: see `Taint::sources`. */
-export type TaintSource = {
-  /** The kind of the record. */
-  kind: RecordKind;
-  /** The id of the record. */
-  id: string;
-  /** The name of the tool, for a tool call. */
-  tool?: string;
-  /** Its least trusted tier, if it contains text of third parties. */
-  trustTier?: TrustTier;
-  /** Whether it contains private data. */
-  private?: boolean;
-  /** Whether it only repeats other records: the model wrote it after it had read them (see `Exposure`). */
-  derived?: boolean;
-  /** Whether it is a record of an outer turn: see `TurnInput::under_call`. */
-  outer?: boolean;
-};
-
-/** The kind of a record. */
-export type RecordKind = "instruction" | "memory" | "retrievable" | "message" | "thought" | "tool_call" | "ledger" | "turn" | "gate" | "lease" | "conversation_info";
-
-/** Where content comes from, least trusted first: `a < b` means that `a` is trusted less. */
-export type TrustTier = "third-party-public" | "third-party-private" | "first-party";
-
-/** What a call may change outside of the conversation. */
-export type Effects = "read_only" | "writes";
-
-/** A record of any kind. */
-export type AnyRecord = TextRecord | MessageRecord | RetrievableRecord | ToolCallRecord | TurnRecord | GateRecord | LedgerRecord | LeaseRecord | ConversationInfoRecord;
-
-/** A document, media or a summary: its `text`, `artifact` or `media`. */
-export type RetrievableRecord = {
-  kind: "retrievable";
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  /** The origin, if known: a URL, a path or a title. */
-  source?: string;
-  /** Whether it is the summary of a part of the conversation. */
-  summary: boolean;
-  text?: string;
-  artifact?: Artifact;
-  media?: Media;
 };
 
 /** A turn and its state. */
@@ -522,63 +502,23 @@ export type TurnRecord = {
   endedAt?: string;
 };
 
-/** Why a turn has no answer. */
-export type TurnFailure = {
-  /** The error code. */
-  code: string;
-  message: string;
-};
+/** The state of a turn. */
+export type TurnState = "running" | "answered" | "nacked" | "aborted" | "failed" | "limit" | "abandoned" | "suspended";
 
-/** A gate and its answer. */
-export type GateRecord = {
-  kind: "gate";
-  id: string;
-  turnId: string;
-  /** The kind of gate. */
-  name: string;
-  /** The id of the call that waits, if any. */
-  toolCall?: string;
-  question: unknown;
-  /** The JSON Schema that an answer must match, if the gate has one. */
-  schema?: unknown;
-  state: "open" | "resolved" | "rejected" | "unanswered";
-  answer?: unknown;
-  openedAt: string;
-  closedAt?: string;
-};
-
-/** A call that may write, and whether it took effect. */
-export type LedgerRecord = {
-  kind: "ledger";
-  turnId: string;
-  /** The id of the call. */
-  toolCall: string;
-  tool: string;
-  /** The arguments that it ran with. */
-  args: unknown;
-  state: CallState;
-  startedAt: string;
-  endedAt?: string;
-};
-
-/** The state of a call that may write. */
-export type CallState = "begun" | "done" | "failed" | "unknown";
-
-/** The right to run turns of a conversation. */
-export type LeaseRecord = {
-  kind: "lease";
-  /** The turn that is running or was interrupted, if there is one. */
-  turnId?: string;
-  /** When it expires unless it is renewed. */
-  until: string;
-};
-
-/** Title, owner and labels of a conversation. */
-export type ConversationInfoRecord = {
-  kind: "conversation_info";
-  title?: string;
-  owner?: string;
-  labels: { [key: string]: string };
+/** The token usage of one request or of a whole turn. */
+export type Usage = {
+  /** Number of requests to the model. */
+  requests: number;
+  /** Input tokens, including cached ones. */
+  inputTokens: number;
+  /** Input tokens that were served from the provider's prompt cache. */
+  cachedInputTokens: number;
+  /** Input tokens that were written to the provider's prompt cache. */
+  cacheWriteTokens: number;
+  /** Output tokens, including reasoning. */
+  outputTokens: number;
+  /** Output tokens used for reasoning. */
+  reasoningTokens: number;
 };
 
 /** A turn that waits to be answered or resumed, with everything that a user interface shows. */

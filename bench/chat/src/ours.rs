@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEventKind, TurnInput, TurnRunner};
+use turnwright_core::{Effects, Error, Tool, ToolContext, EventKind, TurnInput, TurnRunner};
 use turnwright_models::{AnyModel, Protocol};
 
 use crate::script::{LOOK_UP, Script, WAIT};
@@ -94,7 +94,7 @@ async fn read(runner: &TurnRunner, script: Script) {
     let mut turn = runner.start(stored(QUESTION));
     let mut heard = 0;
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::MessageDelta(delta) = event.kind {
+        if let EventKind::MessageDelta(delta) = event.kind {
             heard += delta.text.len();
         }
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use turnwright_bench_measure::Subject;
-use turnwright_core::{BoxError, DispatchContext, Error, TurnEventKind, TurnRunner};
+use turnwright_core::{BoxError, DispatchContext, Error, EventKind, TurnRunner};
 
 pub(crate) const SECTION: &str = "deltas";
 const PIECE: &str = "a token ";
@@ -51,7 +51,7 @@ async fn read_turn(runner: &TurnRunner, count: u64) {
     let mut turn = runner.start("Tell me a story.");
     let mut heard = 0;
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::MessageDelta(delta) = event.kind {
+        if let EventKind::MessageDelta(delta) = event.kind {
             assert_eq!(delta.offset, heard);
             heard += delta.text.len();
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use turnwright::event::Delta;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
-use turnwright::{Error, Turn, TurnEvent};
+use turnwright::{Error, Event, Turn};
 
 pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use tally::Tally;
@@ -43,7 +43,7 @@ pub(crate) struct Show {
     /// Whether text of the model was shown in this turn.
     spoken: bool,
     /// The last event of the turn.
-    ended: Option<TurnEvent>,
+    ended: Option<Event>,
 }
 
 /// A text that is being streamed.
@@ -119,15 +119,15 @@ impl Show {
         Ok(shown)
     }
 
-    async fn show(&mut self, event: TurnEventKind) -> anyhow::Result<()> {
+    async fn show(&mut self, event: EventKind) -> anyhow::Result<()> {
         match event {
-            TurnEventKind::MessageDelta(delta) => {
+            EventKind::MessageDelta(delta) => {
                 let markdown = self.markdown && self.screen.can_render();
                 self.say(&delta, anstyle::Style::new(), markdown)?;
             }
-            TurnEventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM, false)?,
-            TurnEventKind::Message(_) | TurnEventKind::Thought(_) => self.end_speech()?,
-            TurnEventKind::ToolCallStarted {
+            EventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM, false)?,
+            EventKind::Message(_) | EventKind::Thought(_) => self.end_speech()?,
+            EventKind::ToolExecutionStart {
                 id,
                 tool,
                 args,
@@ -145,12 +145,12 @@ impl Show {
                     .busy(&format!("running {}", one_line(&tool, LINE)));
             }
             // The spinner would overwrite the line that is being written.
-            TurnEventKind::ToolCallProgress { .. } if self.speech.is_some() => {}
-            TurnEventKind::ToolCallProgress { message, .. } => {
+            EventKind::ToolExecutionProgress { .. } if self.speech.is_some() => {}
+            EventKind::ToolExecutionProgress { message, .. } => {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
             }
-            TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => {
+            EventKind::ToolCall(call) | EventKind::ToolCallIncomplete(call) => {
                 if !self.announced.contains(call.id()) {
                     let args = match call.args().to_value() {
                         Value::String(text) => one_line(&text, LINE),
@@ -164,7 +164,7 @@ impl Show {
                 self.open = self.open.saturating_sub(1);
                 self.wait();
             }
-            TurnEventKind::Discarded { id }
+            EventKind::Discarded { id }
                 if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
             {
                 self.end_speech()?;
@@ -271,7 +271,7 @@ impl Show {
     }
 
     /// Prints an event as a line of JSON.
-    fn print_json(&mut self, event: &TurnEvent) -> anyhow::Result<()> {
+    fn print_json(&mut self, event: &Event) -> anyhow::Result<()> {
         match self.screen.is_json() {
             true => self.screen.value(event),
             false => Ok(()),
@@ -328,15 +328,15 @@ impl Viewer for Show {
         &mut self.screen
     }
 
-    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()> {
+    async fn event(&mut self, event: Event, cancelled: bool) -> anyhow::Result<()> {
         match event.kind {
             // Printed with the outcome.
-            TurnEventKind::Ended { .. } => {
+            EventKind::TurnEnd { .. } => {
                 self.ended = Some(event);
                 Ok(())
             }
             _ if self.screen.is_json() => self.print_json(&event),
-            kind @ (TurnEventKind::ToolCall(_) | TurnEventKind::ToolCallIncomplete(_)) => {
+            kind @ (EventKind::ToolCall(_) | EventKind::ToolCallIncomplete(_)) => {
                 self.show(kind).await
             }
             _ if cancelled => Ok(()),
@@ -344,7 +344,7 @@ impl Viewer for Show {
         }
     }
 
-    fn before_question(&mut self, event: &TurnEvent, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+    fn before_question(&mut self, event: &Event, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         self.end_speech()?;
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));

@@ -84,7 +84,7 @@ pub use cancel::Cancellation;
 pub use dispatch::Executor;
 pub use effects::Effects;
 pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
-pub use event::{TurnEvent, TurnEventKind};
+pub use event::{Event, EventKind};
 pub use media::Media;
 pub use outcome::{TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};

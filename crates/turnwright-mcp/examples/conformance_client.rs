@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
-use turnwright_core::{BoxError, DispatchContext, Tool, TurnEventKind};
+use turnwright_core::{BoxError, DispatchContext, EventKind, Tool};
 use turnwright_mcp::{Mcp, McpExt as _, McpServer, OAuth, Pinning};
 
 #[tokio::main(flavor = "current_thread")]
@@ -37,7 +37,7 @@ async fn main() -> Result<(), BoxError> {
     let runner = turnwright_core::runner(executor).mcp(mcp.clone()).build()?;
     let mut turn = runner.start("Call every tool.");
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             // The defaults of the form are the answer.
             turn.gates()
                 .answer(&gate.id, GateAnswer::value(json!({})))?;

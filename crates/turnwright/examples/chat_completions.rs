@@ -43,12 +43,12 @@ async fn main() -> Result<(), BoxError> {
         .split();
     while let Some(event) = events.next().await {
         match event.kind {
-            TurnEventKind::MessageDelta(delta) => {
+            EventKind::MessageDelta(delta) => {
                 print!("{}", delta.text);
                 std::io::stdout().flush()?;
             }
-            TurnEventKind::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
-            TurnEventKind::ToolCall(call) => {
+            EventKind::ToolExecutionStart { tool, args, .. } => println!("  {tool} {args}"),
+            EventKind::ToolCall(call) => {
                 println!("  = {}", call.text().await.unwrap_or_default());
             }
             _ => {}

@@ -48,7 +48,7 @@ async fn main() -> Result<(), Error> {
     println!("chat-1 > {says}, read as it is said");
     let mut turn = chat.start(says);
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::MessageDelta(delta) = event.kind {
+        if let EventKind::MessageDelta(delta) = event.kind {
             println!("         {}", delta.text);
         }
     }

@@ -113,10 +113,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut turn = runner.start(says);
         while let Some(event) = turn.next().await {
             match event.kind {
-                TurnEventKind::ToolCall(call) => {
+                EventKind::ToolCall(call) => {
                     println!("  · {}({})", call.tool(), call.args().to_value());
                 }
-                TurnEventKind::MessageDelta(delta) => {
+                EventKind::MessageDelta(delta) => {
                     print!("{}", delta.text);
                     std::io::stdout().flush()?;
                 }

@@ -19,7 +19,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response, Sse, sse};
 use axum::{Json, Router, routing};
 use futures_util::StreamExt as _;
-use turnwright::{Error, State, Turn, TurnEvent, approval::always, gate::GateAnswer, prelude::*};
+use turnwright::{Error, Event, State, Turn, approval::always, gate::GateAnswer, prelude::*};
 
 type Runner = extract::State<TurnRunner>;
 type ChatAnd = Path<(String, String)>;
@@ -55,7 +55,7 @@ fn conversation(headers: &HeaderMap, chat: &str) -> Result<String, StatusCode> {
 
 /// A client that disconnects does not end the turn.
 fn stream(turn: Turn) -> Response {
-    let event = |event: TurnEvent| sse::Event::default().event(event.name()).json_data(&event);
+    let event = |event: Event| sse::Event::default().event(event.name()).json_data(&event);
     Sse::new(turn.map(event)).into_response()
 }
 

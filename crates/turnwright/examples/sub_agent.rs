@@ -56,7 +56,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
             // Cancelled together with this call; its usage is counted there.
             let mut turn = agent.start(TurnInput::new(task.about).under_call(&ctx));
             while let Some(event) = turn.next().await {
-                if let TurnEventKind::ToolCall(call) = event.kind {
+                if let EventKind::ToolCall(call) = event.kind {
                     let how = if call.is_error() { "failed" } else { "is done" };
                     ctx.progress(format!("the librarian's {} {how}", call.tool()));
                 }

@@ -84,10 +84,10 @@ pub use turnwright_core::tool::{approval, context, reconcile};
 #[doc(inline)]
 pub use turnwright_core::{
     BoxError, Budget, Cancellation, Conversation, DispatchContext, Effects, Error, ErrorCode,
-    ErrorKind, Executor, History, Json, Media, Message, Middleware, ModelSettings, Next, Principal,
-    Stash, State, Storage, Tool, ToolBuilder, ToolCall, ToolContext, ToolError, ToolOutput,
-    ToolRegistry, Turn, TurnContext, TurnEvent, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
-    TurnStatus, Usage,
+    ErrorKind, Event, EventKind, Executor, History, Json, Media, Message, Middleware,
+    ModelSettings, Next, Principal, Stash, State, Storage, Tool, ToolBuilder, ToolCall,
+    ToolContext, ToolError, ToolOutput, ToolRegistry, Turn, TurnContext, TurnInput, TurnOutcome,
+    TurnRunner, TurnStatus, Usage,
 };
 #[doc(inline)]
 pub use turnwright_core::{

@@ -12,8 +12,8 @@ pub use crate::store::StoreExt;
 #[cfg(feature = "models")]
 pub use crate::{Anthropic, ChatCompletions, Gemini, Ollama, Responses};
 pub use crate::{
-    BoxError, Conversation, DispatchContext, History, Storage, Tool, ToolContext, ToolError,
-    ToolOutput, ToolRegistry, TurnContext, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
+    BoxError, Conversation, DispatchContext, EventKind, History, Storage, Tool, ToolContext,
+    ToolError, ToolOutput, ToolRegistry, TurnContext, TurnInput, TurnOutcome, TurnRunner,
     TurnStatus,
 };
 #[cfg(feature = "macros")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
-use turnwright::{Turn, TurnEvent};
+use turnwright::{Event, Turn};
 
 use crate::exit::Exit;
 use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};
@@ -19,10 +19,10 @@ pub(crate) trait Viewer {
     fn screen(&mut self) -> &mut Screen;
 
     /// An event of the turn. After a cancellation only results of calls are shown.
-    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()>;
+    async fn event(&mut self, event: Event, cancelled: bool) -> anyhow::Result<()>;
 
     /// A gate was opened, and the user is asked next.
-    fn before_question(&mut self, _event: &TurnEvent, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+    fn before_question(&mut self, _event: &Event, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -72,8 +72,8 @@ pub(crate) async fn follow(
             event = turn.next() => match event {
                 None => break,
                 Some(
-                    ref event @ TurnEvent {
-                        kind: TurnEventKind::GateOpened(ref gate),
+                    ref event @ Event {
+                        kind: EventKind::GateOpened(ref gate),
                         ..
                     },
                 ) if !interrupted => {

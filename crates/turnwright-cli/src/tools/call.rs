@@ -7,7 +7,7 @@ mod text_output;
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnwright::TurnEvent;
+use turnwright::Event;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 
@@ -103,7 +103,7 @@ impl Viewer for View {
         &mut self.screen
     }
 
-    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()> {
+    async fn event(&mut self, event: Event, cancelled: bool) -> anyhow::Result<()> {
         match cancelled || self.screen.is_json() {
             true => Ok(()),
             false => Ok(self.print_event(&event)?),

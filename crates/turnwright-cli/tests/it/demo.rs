@@ -75,7 +75,7 @@ fn json_output_has_a_line_per_event_and_the_cost_last() {
     let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
     assert!(count("messageDelta") > 40, "it is streamed");
     assert_eq!(count("toolCall"), 7);
-    assert_eq!((count("turnGateOpen"), count("ended")), (1, 1));
+    assert_eq!((count("turnGateOpen"), count("turnEnd")), (1, 1));
 
     let cost = cost(&ran);
     assert_eq!(cost["event"], "cost");

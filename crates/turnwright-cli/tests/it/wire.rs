@@ -189,7 +189,7 @@ fn json_output_of_a_replay_is_line_by_line() {
     let lines = ran.json();
     assert_eq!(lines[0]["event"], "replayedTurn");
     assert_eq!(lines[0]["input"], "How is Bern?");
-    let ends = lines.iter().filter(|line| line["event"] == "ended");
+    let ends = lines.iter().filter(|line| line["event"] == "turnEnd");
     let ends: Vec<&str> = ends.map(|line| line["status"].as_str().unwrap()).collect();
     assert_eq!(ends, ["answered", "failed", "answered"]);
     let last = lines.last().unwrap();

@@ -153,7 +153,7 @@ impl ProposedCall {
     }
 
     /// Records the call as incomplete, because the response that proposed it was truncated. Nothing is checked or run, whatever
-    /// the arguments look like. The event stream gets [`ToolCallIncomplete`](crate::event::TurnEventKind::ToolCallIncomplete).
+    /// the arguments look like. The event stream gets [`ToolCallIncomplete`](crate::event::EventKind::ToolCallIncomplete).
     ///
     /// # Errors
     /// Returns `E_STORE_ERROR` if the record could not be stored.
@@ -261,7 +261,7 @@ pub(super) fn report_refused(
     denial: Option<&Denial>,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.turn().notify(|| EventKind::ToolCallRefused {
+    ctx.turn().emit(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

@@ -17,7 +17,7 @@ use super::result_hooks::through_hooks;
 use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
-use crate::event::{EventKind, TurnEventKind};
+use crate::event::EventKind;
 use crate::lease::HeldLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
@@ -67,9 +67,6 @@ impl AdmittedCall {
         }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
-        }
-        if self.call.context().turn().may_have_readers() {
-            self.call.checked.emit_started();
         }
         // If the process was suspended for long, the fencing token decides before anything is changed.
         if self.needs_ledger_entry()
@@ -147,20 +144,6 @@ impl AdmittedCall {
             state: CallState::Failed,
             started: false,
         }
-    }
-}
-
-impl Checked {
-    fn emit_started(&self) {
-        self.call
-            .ctx
-            .turn()
-            .emit(|| TurnEventKind::ToolCallStarted {
-                id: self.call.id.shared(),
-                tool: Arc::clone(&self.call.name),
-                args: Arc::new(self.args.value().clone()),
-                repairs: self.args.repairs().into(),
-            });
     }
 }
 
@@ -288,14 +271,14 @@ impl<'c> Watch<'c> {
             .call
             .ctx
             .turn()
-            .notify(|| EventKind::ToolExecutionStart {
+            .emit(|| EventKind::ToolExecutionStart {
                 id: facts.call.id.shared(),
                 checksum: facts.checksum.shared(),
                 tool: Arc::clone(&facts.call.name),
                 fingerprint: facts.tool.fingerprint().into(),
                 effects: facts.tool.effects(),
-                args: facts.args.value().clone(),
-                repairs: facts.args.repairs().to_vec(),
+                args: Arc::new(facts.args.value().clone()),
+                repairs: facts.args.repairs().into(),
             });
         let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {
@@ -318,20 +301,16 @@ impl<'c> Watch<'c> {
             let own = facts.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts
-            .call
-            .ctx
-            .turn()
-            .notify(|| EventKind::ToolExecutionEnd {
-                id: facts.call.id.shared(),
-                checksum: facts.checksum.shared(),
-                tool: Arc::clone(&facts.call.name),
-                duration,
-                is_error: code.is_some(),
-                code,
-                message: error.map(Error::with_causes),
-                abandoned,
-            });
+        facts.call.ctx.turn().emit(|| EventKind::ToolExecutionEnd {
+            id: facts.call.id.shared(),
+            checksum: facts.checksum.shared(),
+            tool: Arc::clone(&facts.call.name),
+            duration,
+            is_error: code.is_some(),
+            code,
+            message: error.map(Error::with_causes),
+            abandoned,
+        });
     }
 }
 

@@ -152,7 +152,7 @@ async fn store_output(
 /// The result of a call whose output could not be stored.
 fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
     // The end event of the handler reported success.
-    facts.call.ctx.turn().notify(|| EventKind::Error {
+    facts.call.ctx.turn().emit(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
         message: match facts.has_result_hooks() {

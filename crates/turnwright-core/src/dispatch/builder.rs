@@ -224,20 +224,22 @@ impl DispatchContextBuilder {
     pub fn build(self) -> DispatchContext {
         let fresh_id = || new_id().into();
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
+        let stored = self.conversation_id.is_some();
+        let conversation_id = self
+            .conversation_id
+            .unwrap_or_else(|| ConversationId::new(Arc::clone(&id)));
+        let hub = EventHub::new(Arc::clone(&id), conversation_id.shared()).observers(self.events);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
-            stored: self.conversation_id.is_some(),
+            stored,
             about: None,
-            conversation_id: self
-                .conversation_id
-                .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),
+            conversation_id,
             id,
             principal: self.principal,
             setup: Arc::new(self.setup),
             tools: self.tools,
             stash: self.stash,
-            events: self.events,
             cancellation: self.cancellation,
-            hub: EventHub::new(1, false),
+            hub: Arc::new(hub.capacity(1)),
             answer: None,
             outer: None,
             inherits: true,

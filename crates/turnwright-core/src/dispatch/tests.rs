@@ -152,7 +152,7 @@ fn a_panicking_observer_is_harmless_and_removing_it_stops_it() {
         count.fetch_add(1, Ordering::Relaxed);
     });
     let tell = || {
-        ctx.turn().notify(|| EventKind::Warning {
+        ctx.turn().emit(|| EventKind::Warning {
             message: "x".to_owned(),
         });
     };
@@ -162,7 +162,7 @@ fn a_panicking_observer_is_harmless_and_removing_it_stops_it() {
     broken.remove();
     assert_eq!(seen.load(Ordering::Relaxed), 1);
     ctx.turn()
-        .notify(|| panic!("no observer, so no event is created"));
+        .emit(|| panic!("no observer, so no event is created"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn an_observer_added_by_a_statement_stays() {
     ctx.turn().events().observe(move |_| {
         count.fetch_add(1, Ordering::Relaxed);
     });
-    ctx.turn().notify(|| EventKind::Warning {
+    ctx.turn().emit(|| EventKind::Warning {
         message: "x".to_owned(),
     });
     assert_eq!(seen.load(Ordering::Relaxed), 1);

@@ -7,7 +7,7 @@ use crate::ids::Id;
 use crate::tool::context::DispatchContext;
 
 /// A tool call whose name and arguments arrive in pieces. Its id is reserved from the first piece on: the deltas on the event
-/// stream, the later [`ToolCallStarted`](crate::TurnEventKind::ToolCallStarted) and the [`ToolCall`](crate::ToolCall) have the
+/// stream, the later [`ToolExecutionStart`](crate::EventKind::ToolExecutionStart) and the [`ToolCall`](crate::ToolCall) have the
 /// same id.
 ///
 /// The pieces are only for readers. Once the response is complete, call [`propose`](Self::propose) with the complete name and

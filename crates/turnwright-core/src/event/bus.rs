@@ -1,15 +1,19 @@
 //! Passes events to observers.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
+use std::task::{Context, Poll};
 
+use futures_util::stream::{self, BoxStream, Stream, StreamExt as _};
 use parking_lot::RwLock;
+use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::{Event, EventKind};
+use super::Event;
 use crate::panic::drop_quietly;
-use crate::store::ConversationId;
+use crate::task::OnDrop;
 
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
 
@@ -76,33 +80,35 @@ impl EventBus {
         }
     }
 
+    /// Creates a stream of the events from now on. A reader may lag this many events behind.
+    pub(crate) fn stream(&self, capacity: usize) -> RunnerEvents {
+        let (sender, receiver) = broadcast::channel(capacity);
+        let observer = self.observe(move |event| drop(sender.send(Arc::new(event.clone()))));
+        let removes = OnDrop(move || observer.remove());
+        let events = stream::unfold((receiver, removes), |(mut receiver, removes)| async move {
+            let next = match receiver.recv().await {
+                Ok(event) => Ok(Arc::unwrap_or_clone(event)),
+                Err(RecvError::Lagged(missed)) => Err(Lagged { missed }),
+                Err(RecvError::Closed) => return None,
+            };
+            Some((next, (receiver, removes)))
+        });
+        RunnerEvents(events.boxed())
+    }
+
     pub(crate) fn is_observed(&self) -> bool {
         let mut all = self.above.iter().chain([&self.own]);
         all.any(|observers| observers.count.load(Ordering::Acquire) > 0)
     }
 
-    /// Passes an event to the observers. It is created only if there are any.
-    pub(crate) fn notify(
-        &self,
-        turn_id: &Arc<str>,
-        conversation_id: &ConversationId,
-        kind: impl FnOnce() -> EventKind,
-    ) {
-        if !self.is_observed() {
-            return;
-        }
-        let event = Event {
-            time: SystemTime::now(),
-            turn_id: Arc::clone(turn_id),
-            conversation_id: conversation_id.shared(),
-            kind: kind(),
-        };
+    /// Passes an event to the observers.
+    pub(super) fn notify(&self, event: &Event) {
         for observers in self.above.iter().chain([&self.own]) {
             // A snapshot of the list: an observer may add or drop observers.
             let list = Arc::clone(&observers.list.read());
             for (_, observe) in list.iter() {
                 // A panic in an observer does not affect the turn.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observe(&event))) {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observe(event))) {
                     drop_quietly(panic);
                 }
             }
@@ -134,9 +140,53 @@ pub struct Observer {
 
 impl Observer {
     /// Removes the observer: it is called for no further event, and dropped. Does nothing if the bus is gone.
-    pub fn remove(self) {
+    pub fn remove(&self) {
         if let Some(bus) = self.bus.upgrade() {
             bus.change(|list| list.retain(|(key, _)| *key != self.key));
         }
     }
 }
+
+/// A stream of the events of all turns of a runner: see [`TurnRunner::events`](crate::TurnRunner::events).
+///
+/// The stream is bounded and never slows down a turn: if a reader lags, the oldest events are dropped, and the next item is a
+/// [`Lagged`] with their number. It ends once the runner and its turns are gone.
+#[must_use = "a stream does nothing until it is read"]
+pub struct RunnerEvents(BoxStream<'static, Result<Event, Lagged>>);
+
+impl RunnerEvents {
+    /// Returns the next event, or how many were missed. `None` once the runner and its turns are gone.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, no event is lost.
+    pub async fn next(&mut self) -> Option<Result<Event, Lagged>> {
+        self.0.next().await
+    }
+}
+
+impl Stream for RunnerEvents {
+    type Item = Result<Event, Lagged>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}
+
+debug_fields!(RunnerEvents {});
+
+/// A reader of [`RunnerEvents`] was too slow, and events were dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lagged {
+    /// How many events were dropped.
+    pub missed: u64,
+}
+
+impl fmt::Display for Lagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missed = self.missed;
+        write!(f, "the reader was too slow and missed {missed} events")
+    }
+}
+
+impl std::error::Error for Lagged {}

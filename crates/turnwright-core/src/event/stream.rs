@@ -12,22 +12,26 @@ mod tests;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 use futures_util::Stream;
 use parking_lot::Mutex;
 
-use super::{TurnEvent, TurnEventKind};
+use super::{Event, EventBus, EventKind};
 use open_text::OpenText;
 use queue::{Queue, Wakers};
 
 pub(crate) use open_text::TextKind;
 
-/// The event stream of one turn, on the side of the turn.
+/// The events of one turn, on the side of the turn: passes them to the readers of its stream and to observers.
 pub(crate) struct EventHub {
+    turn_id: Arc<str>,
+    conversation_id: Arc<str>,
+    observers: EventBus,
     /// How many events a reader may lag behind before deltas are merged.
     capacity: usize,
     /// Whether a reader can attach later. Events are logged for it.
-    keeps: bool,
+    keeps_log: bool,
     state: Mutex<State>,
 }
 
@@ -36,19 +40,52 @@ struct State {
     readers: Vec<Queue>,
     next_reader: u64,
     /// What a reader that attaches later gets first: everything except deltas, progress and discarded text.
-    log: Vec<TurnEvent>,
+    log: Vec<Event>,
     /// The texts that are being written.
     texts: Vec<Option<OpenText>>,
     ended: bool,
 }
 
 impl EventHub {
-    pub(crate) fn new(capacity: usize, keeps: bool) -> Arc<Self> {
-        Arc::new(EventHub {
-            capacity,
-            keeps,
+    /// Creates the hub of a turn, without observers.
+    pub(crate) fn new(turn_id: Arc<str>, conversation_id: Arc<str>) -> Self {
+        EventHub {
+            turn_id,
+            conversation_id,
+            observers: EventBus::default(),
+            capacity: usize::MAX,
+            keeps_log: false,
             state: Mutex::default(),
-        })
+        }
+    }
+
+    pub(crate) fn observers(mut self, observers: EventBus) -> Self {
+        self.observers = observers;
+        self
+    }
+
+    /// Sets how many events a reader may lag behind before deltas are merged.
+    pub(crate) fn capacity(mut self, events: usize) -> Self {
+        self.capacity = events;
+        self
+    }
+
+    /// Logs events for readers that attach later.
+    pub(crate) fn keep_log(mut self, keep: bool) -> Self {
+        self.keeps_log = keep;
+        self
+    }
+
+    pub(crate) fn turn_id(&self) -> &Arc<str> {
+        &self.turn_id
+    }
+
+    pub(crate) fn conversation_id(&self) -> &Arc<str> {
+        &self.conversation_id
+    }
+
+    pub(crate) fn bus(&self) -> &EventBus {
+        &self.observers
     }
 
     /// Adds a reader. With `replay` it first gets what happened so far.
@@ -61,7 +98,10 @@ impl EventHub {
             queue.fill(state.log.iter().cloned());
             // A text that was open when the turn ended is discarded.
             let open = state.texts.iter().flatten().filter(|_| !state.ended);
-            queue.fill(open.filter_map(OpenText::so_far).map(TurnEvent::now));
+            queue.fill(
+                open.filter_map(OpenText::so_far)
+                    .map(|kind| self.event(kind)),
+            );
         }
         state.readers.push(queue);
         TurnStream {
@@ -72,32 +112,83 @@ impl EventHub {
 
     /// Returns whether events have a reader or may get one later.
     pub(crate) fn may_have_readers(&self) -> bool {
-        self.keeps || !self.state.lock().readers.is_empty()
+        self.keeps_log || self.has_readers()
     }
 
-    /// Emits an event, which is created only if it has a reader.
-    pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
+    /// Returns whether the stream has readers now.
+    pub(crate) fn has_readers(&self) -> bool {
+        !self.state.lock().readers.is_empty()
+    }
+
+    /// Creates an event that happens now.
+    pub(crate) fn event(&self, kind: EventKind) -> Event {
+        self.event_at(SystemTime::now(), kind)
+    }
+
+    fn event_at(&self, time: SystemTime, kind: EventKind) -> Event {
+        Event {
+            time,
+            turn_id: Arc::clone(&self.turn_id),
+            conversation_id: Arc::clone(&self.conversation_id),
+            kind,
+        }
+    }
+
+    /// Emits an event: to observers, and to the readers of the stream if it is public. It is created only if there
+    /// are any.
+    pub(crate) fn emit(&self, kind: impl FnOnce() -> EventKind) {
+        self.send(kind, false);
+    }
+
+    /// Emits the last event, unless the stream has already ended.
+    pub(crate) fn end(&self, last: impl FnOnce() -> EventKind) {
+        self.send(last, true);
+    }
+
+    fn send(&self, kind: impl FnOnce() -> EventKind, ends: bool) {
+        let observed = self.observers.is_observed();
         let mut state = self.state.lock();
-        if state.ended || (!self.keeps && state.readers.is_empty()) {
+        if ends && std::mem::replace(&mut state.ended, true) {
             return;
         }
-        let event = TurnEvent::now(kind());
+        let read = (ends || !state.ended) && (self.keeps_log || !state.readers.is_empty());
+        if !observed && !read {
+            return;
+        }
+        let event = self.event(kind());
+        let mut wakers = Wakers::default();
+        if read && event.kind.is_public() {
+            wakers = self.add(&mut state, event.clone());
+        }
+        drop(state);
+        wakers.wake();
+        if observed {
+            self.observers.notify(&event);
+        }
+    }
+
+    /// Passes on an event of another turn to the readers.
+    pub(crate) fn forward(&self, event: Event) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
         let wakers = self.add(&mut state, event);
         drop(state);
         wakers.wake();
     }
 
-    /// Emits an event of the past with its original time, for readers that requested a replay.
-    pub(crate) fn replay(&self, event: TurnEvent) {
-        self.add_past(event, false);
+    /// Emits an event of the past, for readers that requested a replay.
+    pub(crate) fn replay(&self, time: SystemTime, kind: EventKind) {
+        self.add_past(self.event_at(time, kind), false);
     }
 
     /// Ends the stream with an event of the past.
-    pub(crate) fn end_at(&self, last: TurnEvent) {
-        self.add_past(last, true);
+    pub(crate) fn end_at(&self, time: SystemTime, last: EventKind) {
+        self.add_past(self.event_at(time, last), true);
     }
 
-    fn add_past(&self, event: TurnEvent, ends: bool) {
+    fn add_past(&self, event: Event, ends: bool) {
         let mut state = self.state.lock();
         if state.ended {
             return;
@@ -107,7 +198,7 @@ impl EventHub {
             reader.fill(std::iter::once(event.clone()));
             wakers.add(reader.take_waker());
         }
-        if self.keeps {
+        if self.keeps_log {
             state.log.push(event);
         }
         state.ended = ends;
@@ -115,28 +206,8 @@ impl EventHub {
         wakers.wake();
     }
 
-    /// Returns whether the stream has readers now.
-    pub(crate) fn has_readers(&self) -> bool {
-        !self.state.lock().readers.is_empty()
-    }
-
-    /// Ends the stream. `last` is its last event, unless it has already ended.
-    pub(crate) fn end(&self, last: impl FnOnce() -> TurnEventKind) {
-        let mut state = self.state.lock();
-        if state.ended {
-            return;
-        }
-        let wakers = match self.keeps || !state.readers.is_empty() {
-            true => self.add(&mut state, TurnEvent::now(last())),
-            false => Wakers::default(),
-        };
-        state.ended = true;
-        drop(state);
-        wakers.wake();
-    }
-
-    fn add(&self, state: &mut State, event: TurnEvent) -> Wakers {
-        if self.keeps && is_logged(&event.kind) {
+    fn add(&self, state: &mut State, event: Event) -> Wakers {
+        if self.keeps_log && is_logged(&event.kind) {
             state.log.push(event.clone());
         }
         if let Some(id) = settled(&event.kind) {
@@ -147,7 +218,7 @@ impl EventHub {
 
     /// Starts a text with an id.
     pub(crate) fn open_text(&self, kind: TextKind, id: Arc<str>) -> TextRef {
-        let keeps = self.keeps || !matches!(kind, TextKind::ToolCall { .. });
+        let keeps = self.keeps_log || !matches!(kind, TextKind::ToolCall { .. });
         let text = OpenText::new(kind, Arc::clone(&id), keeps);
         let mut state = self.state.lock();
         state.texts.push(Some(text));
@@ -166,7 +237,7 @@ impl EventHub {
         if state.ended || state.readers.is_empty() {
             return false;
         }
-        let event = TurnEvent::now(text.delta(offset, piece));
+        let event = self.event(text.delta(offset, piece));
         let (wakers, lags) = queue::send(&mut state.readers, event, self.capacity);
         drop(guard);
         wakers.wake();
@@ -186,12 +257,11 @@ impl EventHub {
         let Some(id) = text.find(&mut state.texts).and_then(OpenText::discard) else {
             return;
         };
-        let wakers = match state.ended || state.readers.is_empty() {
-            true => Wakers::default(),
-            false => self.add(&mut state, TurnEvent::now(TurnEventKind::Discarded { id })),
-        };
-        drop(state);
-        wakers.wake();
+        if !state.ended && !state.readers.is_empty() {
+            let wakers = self.add(&mut state, self.event(EventKind::Discarded { id }));
+            drop(state);
+            wakers.wake();
+        }
     }
 
     /// Calls `read` with the text so far.
@@ -204,11 +274,10 @@ impl EventHub {
     /// Ends a text and returns it.
     pub(crate) fn close_text(&self, text: &TextRef) -> String {
         let mut state = self.state.lock();
-        let found = text.find(&mut state.texts).is_some();
-        let closed = match found {
-            true => state.texts.get_mut(text.slot).and_then(Option::take),
-            false => None,
-        };
+        let closed = state
+            .texts
+            .get_mut(text.slot)
+            .and_then(|open| open.take_if(|open| open.is(&text.id)));
         state.trim();
         drop(state);
         closed.map(OpenText::into_text).unwrap_or_default()
@@ -249,22 +318,22 @@ impl State {
 }
 
 /// Returns whether a reader that attaches later gets the event.
-fn is_logged(kind: &TurnEventKind) -> bool {
+fn is_logged(kind: &EventKind) -> bool {
     !matches!(
         kind,
-        TurnEventKind::MessageDelta(_)
-            | TurnEventKind::ThoughtDelta(_)
-            | TurnEventKind::ToolCallDelta { .. }
-            | TurnEventKind::ToolCallProgress { .. }
-            | TurnEventKind::Discarded { .. }
+        EventKind::MessageDelta(_)
+            | EventKind::ThoughtDelta(_)
+            | EventKind::ToolCallDelta { .. }
+            | EventKind::ToolExecutionProgress { .. }
+            | EventKind::Discarded { .. }
     )
 }
 
 /// Returns the id of the text that an event completes.
-fn settled(kind: &TurnEventKind) -> Option<&str> {
+fn settled(kind: &EventKind) -> Option<&str> {
     match kind {
-        TurnEventKind::ToolCallStarted { id, .. } => Some(id),
-        TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => Some(call.id()),
+        EventKind::ToolExecutionStart { id, .. } => Some(id),
+        EventKind::ToolCall(call) | EventKind::ToolCallIncomplete(call) => Some(call.id()),
         _ => None,
     }
 }
@@ -273,7 +342,7 @@ fn settled(kind: &TurnEventKind) -> Option<&str> {
 ///
 /// Reading is optional. The turn does not wait for its readers, and dropping the stream does not cancel it. A reader that lags
 /// more than [`stream_capacity`](crate::runner::TurnRunnerBuilder::stream_capacity) events behind receives several deltas of a
-/// text as one. No text and no other event is lost. [`Ended`](TurnEventKind::Ended) is the last event; then the stream ends.
+/// text as one. No text and no other event is lost. [`TurnEnd`](EventKind::TurnEnd) is the last event; then the stream ends.
 #[must_use = "a stream does nothing until it is read"]
 pub struct TurnStream {
     hub: Arc<EventHub>,
@@ -285,15 +354,15 @@ impl TurnStream {
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, no event is lost.
-    pub async fn next(&mut self) -> Option<TurnEvent> {
+    pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 }
 
 impl Stream for TurnStream {
-    type Item = TurnEvent;
+    type Item = Event;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let mut state = self.hub.state.lock();
         let ended = state.ended;
         let own = state.readers.iter_mut().find(|queue| queue.key == self.key);

@@ -1,22 +1,27 @@
 //! The JSON Schema of events, from which the book's tables and types are generated, is that of the JSON.
 
+use std::time::Duration;
+
 use boon::{Compiler, Schemas};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
-use crate::gate::OpenGate;
+use crate::gate::{GateEnd, OpenGate};
 use crate::media::{Media, MediaKind};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::record::{
-    ConversationInfo, Lease, Memory, Message, Record, RecordKind, Retrievable, StandingInstruction,
-    Thought, ToolCall, ToolResults, TurnRecord,
+    ConversationInfo, GateKind, Lease, Memory, Message, Record, RecordKind, Retrievable,
+    StandingInstruction, TaintSource, Thought, ToolCall, ToolResults, TurnRecord, TurnState,
 };
+use crate::schema::Fault;
 use crate::spool::MemoryReader;
 use crate::trust::TrustTier;
+use crate::usage::{ModelUsage, Usage};
 
 /// Returns the schema of the JSON of `T`.
 fn schema_of<T: JsonSchema>() -> Value {
@@ -95,18 +100,19 @@ fn compacted() -> Arc<Compacted> {
     })
 }
 
-fn failed(status: TurnStatus) -> TurnEventKind {
+fn failed(status: TurnStatus) -> EventKind {
     let mut outcome = TurnOutcome::not_started(
         "t".into(),
         "c".into(),
         Error::new(ErrorCode::STORE_ERROR, ""),
     );
     outcome.status = status;
-    TurnEventKind::ended(&outcome, Duration::from_millis(5))
+    EventKind::turn_end(&outcome, Duration::from_millis(5))
 }
 
 #[test]
-fn events_of_a_turn_have_the_fields_of_their_schema() {
+fn events_have_the_fields_of_their_schema() {
+    let text = || "text".to_owned();
     let delta = || Delta::new("m".into(), 3, "lo");
     let id = || Arc::<str>::from("c");
     let message = Message::assistant("Hello")
@@ -123,69 +129,53 @@ fn events_of_a_turn_have_the_fields_of_their_schema() {
         .build()
         .unwrap();
     let kinds = [
-        TurnEventKind::Started {
-            turn_id: id(),
-            conversation_id: id(),
-            resumed: false,
-        },
-        TurnEventKind::MessageDelta(delta()),
-        TurnEventKind::Message(message),
-        TurnEventKind::ThoughtDelta(delta()),
-        TurnEventKind::Thought(Thought::new("Hm.").build().unwrap()),
-        TurnEventKind::ToolCallDelta {
+        EventKind::TurnStart { resumed: false },
+        EventKind::MessageDelta(delta()),
+        EventKind::Message(message),
+        EventKind::ThoughtDelta(delta()),
+        EventKind::Thought(Thought::new("Hm.").build().unwrap()),
+        EventKind::ToolCallDelta {
             tool: id(),
             delta: delta(),
         },
-        TurnEventKind::ToolCallStarted {
+        EventKind::ToolExecutionStart {
             id: id(),
+            checksum: id(),
             tool: id(),
+            fingerprint: id(),
+            effects: Effects::Writes,
             args: Arc::new(json!({})),
             repairs: checked.repairs().into(),
         },
-        TurnEventKind::ToolCallProgress {
+        EventKind::ToolExecutionProgress {
             id: id(),
+            checksum: id(),
+            tool: id(),
             message: "half".to_owned(),
         },
-        TurnEventKind::GateOpened(Arc::new(gate())),
-        TurnEventKind::GateClosed {
+        EventKind::GateOpened(Arc::new(gate())),
+        EventKind::GateClosed {
             id: id(),
-            how: "resolved",
+            how: GateEnd::Resolved,
             by: Some("ada".into()),
             note: Some("Fine.".to_owned()),
         },
-        TurnEventKind::ToolCall(call()),
-        TurnEventKind::ToolCallIncomplete(cut_off),
-        TurnEventKind::AnswerRejected {
+        EventKind::ToolCall(call()),
+        EventKind::ToolCallIncomplete(cut_off),
+        EventKind::AnswerRejected {
             id: None,
             reason: "no".to_owned(),
+            retries_left: 1,
         },
-        TurnEventKind::Compacted(compacted()),
-        TurnEventKind::Discarded { id: id() },
-        TurnEventKind::Usage(Arc::new(ModelUsage::new(Usage::tokens(1, 2)))),
-        TurnEventKind::LeaseWait {
-            turn_id: None,
+        EventKind::Compacted(compacted()),
+        EventKind::Discarded { id: id() },
+        EventKind::Usage(Arc::new(ModelUsage::new(Usage::tokens(1, 2)))),
+        EventKind::LeaseWait {
+            held_by: None,
             at_most: Duration::from_secs(1),
         },
         failed(suspended),
         failed(TurnStatus::Answered),
-    ];
-    let examples = kinds.map(|kind| serde_json::to_value(TurnEvent::now(kind)).unwrap());
-    check_all::<TurnEvent>(&examples);
-    check_complete::<TurnEvent>(&examples);
-}
-
-#[test]
-fn events_for_observers_have_the_fields_of_their_schema() {
-    let id = || Arc::<str>::from("c");
-    let text = || "text".to_owned();
-    let kinds = [
-        EventKind::TurnStart { resumed: true },
-        EventKind::TurnEnd {
-            status: TurnState::Failed,
-            code: Some("E_STORE_ERROR"),
-            duration: Duration::from_secs(1),
-            usage: Usage::default(),
-        },
         EventKind::DispatchStart,
         EventKind::DispatchEnd {
             signal: None,
@@ -193,31 +183,12 @@ fn events_for_observers_have_the_fields_of_their_schema() {
         },
         EventKind::IterationStart { iteration: 1 },
         EventKind::IterationEnd { iteration: 1 },
-        EventKind::GateOpened {
-            id: id(),
-            kind: GateKind::Approval,
-            tool_call: None,
-            question: json!("Which size?"),
-        },
-        EventKind::GateClosed {
-            id: id(),
-            how: "aborted",
-            by: Some("ada".into()),
-            note: Some(text()),
-        },
-        EventKind::AnswerRejected {
-            id: Some(id()),
-            reason: text(),
-            retries_left: 1,
-        },
-        EventKind::Compacted(compacted()),
         EventKind::Log {
             level: Level::Warn,
             kind: Some("cache.miss".into()),
             message: text(),
             payload: Some(json!([1])),
         },
-        EventKind::Usage(Arc::new(ModelUsage::new(Usage::tokens(1, 2)))),
         EventKind::Error {
             code: "E_STORE_ERROR",
             fatal: false,
@@ -234,21 +205,6 @@ fn events_for_observers_have_the_fields_of_their_schema() {
             reason: Some(text()),
             sources: vec![TaintSource::new(RecordKind::Message, "m")],
         },
-        EventKind::ToolExecutionStart {
-            id: id(),
-            checksum: id(),
-            tool: id(),
-            fingerprint: id(),
-            effects: Effects::Writes,
-            args: json!({}),
-            repairs: Vec::new(),
-        },
-        EventKind::ToolExecutionProgress {
-            id: id(),
-            checksum: id(),
-            tool: id(),
-            message: text(),
-        },
         EventKind::ToolExecutionEnd {
             id: id(),
             checksum: id(),
@@ -261,13 +217,8 @@ fn events_for_observers_have_the_fields_of_their_schema() {
         },
         EventKind::Warning { message: text() },
     ];
-    let event = |kind| Event {
-        time: SystemTime::now(),
-        turn_id: id(),
-        conversation_id: id(),
-        kind,
-    };
-    let examples = kinds.map(|kind| serde_json::to_value(event(kind)).unwrap());
+    let hub = EventHub::new(id(), id());
+    let examples = kinds.map(|kind| serde_json::to_value(hub.event(kind)).unwrap());
     check_all::<Event>(&examples);
     check_complete::<Event>(&examples);
 }

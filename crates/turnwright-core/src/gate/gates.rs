@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::table::{TurnGates, Waiting};
 use crate::error::Error;
-use crate::record::{GateAnswer, GateKind, GateRecord, time_text};
+use crate::record::{GateAnswer, GateKind, GateRecord, rfc3339};
 
 /// A handle to the gates of a running turn. While one of these is held, the turn counts on an answer.
 ///
@@ -60,10 +60,6 @@ pub struct OpenGate {
     #[serde(serialize_with = "rfc3339")]
     #[schemars(with = "String")]
     pub opened_at: SystemTime,
-}
-
-fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&time_text(*time))
 }
 
 impl OpenGate {

@@ -40,6 +40,7 @@ pub use turn_waiting::TurnWaiting;
 pub(crate) use activity::{Counted, Wait, Waiter};
 pub(crate) use check::{admitted, check};
 pub(crate) use closed::GateClosed;
+pub use closed::GateEnd;
 pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
 pub(crate) use replay::RecordedGates;
 pub(crate) use table::{GateTable, Opening, Settled, TurnGates};

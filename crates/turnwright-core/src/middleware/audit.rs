@@ -155,12 +155,11 @@ struct Seen {
 impl Watch {
     fn see(&self, event: &Event) {
         match &event.kind {
-            EventKind::GateOpened {
-                id,
-                kind: GateKind::Approval,
-                tool_call: Some(call),
-                ..
-            } => self.note(call, |call| call.gate = Some(Arc::clone(id))),
+            EventKind::GateOpened(gate) if gate.kind == GateKind::Approval => {
+                if let Some(call) = &gate.tool_call {
+                    self.note(call, |call| call.gate = Some(Arc::clone(&gate.id)));
+                }
+            }
             EventKind::ToolCallRefused {
                 id,
                 checksum,
@@ -183,7 +182,7 @@ impl Watch {
                 (call.checksum, call.tool) = (checksum.to_string(), Arc::clone(tool));
                 call.fingerprint = Some(Arc::clone(fingerprint));
                 call.effects = Some(*effects);
-                call.args = self.args.then(|| args.clone());
+                call.args = self.args.then(|| (**args).clone());
                 call.ran = true;
             }),
             EventKind::ToolExecutionEnd {

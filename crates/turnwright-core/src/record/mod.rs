@@ -73,5 +73,5 @@ pub use turn::{EndReason, TurnFailure, TurnRecord, TurnState};
 
 pub(crate) use call_request::CallRequest;
 pub(crate) use owner::{Owner, is_gone};
-pub(crate) use stored::time_text;
+pub(crate) use stored::{rfc3339, time_text};
 pub(crate) use tool_results::Settled;

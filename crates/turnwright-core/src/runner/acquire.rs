@@ -10,7 +10,7 @@ use super::live_turns::LiveTurns;
 use crate::call::{left_open, not_approved};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Level, TurnEventKind};
+use crate::event::{EventKind, Level};
 use crate::gate::{OpenGate, TurnWaiting};
 use crate::lease::HeldLease;
 use crate::outcome::TurnHeld;
@@ -234,8 +234,8 @@ impl TurnContext {
             if !reported && waited >= QUIET {
                 reported = true;
                 self.log(Level::Info, waiting(&held));
-                self.emit(|| TurnEventKind::LeaseWait {
-                    turn_id: held.turn_id,
+                self.emit(|| EventKind::LeaseWait {
+                    held_by: held.turn_id,
                     at_most: left,
                 });
             }

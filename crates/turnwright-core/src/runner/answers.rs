@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::run_loop::{End, Play, part, run_pipeline};
 use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventKind, TurnEventKind};
+use crate::event::EventKind;
 use crate::outcome::TurnStatus;
 use crate::record::{Message, Record};
 use crate::schema::escape;
@@ -114,13 +114,11 @@ impl Play<'_> {
         let stored = Box::pin(self.turn.write(records)).await;
         stored.map_err(TurnStatus::Failed)?;
         self.turn.note_rejected(id.as_ref());
-        self.turn.notify(|| EventKind::AnswerRejected {
-            id: id.clone(),
-            reason: text.clone(),
+        self.turn.emit(|| EventKind::AnswerRejected {
+            id,
+            reason: text,
             retries_left: *left,
         });
-        let event = || TurnEventKind::AnswerRejected { id, reason: text };
-        self.turn.emit(event);
         match left.checked_sub(1) {
             Some(fewer) => {
                 *left = fewer;

@@ -18,12 +18,12 @@ use crate::tool::context::TurnContext;
 impl TurnRunner {
     /// Attaches another reader to a turn of a conversation: after a client has reconnected, or for a second screen.
     ///
-    /// The stream first replays what the turn has done so far: [`Started`](crate::TurnEventKind::Started), its stored
+    /// The stream first replays what the turn has done so far: [`TurnStart`](crate::EventKind::TurnStart), its stored
     /// messages, thoughts and calls, and, for a turn of this runner, open gates and the text that is being written, as one
     /// delta. Then the live events follow, without a gap and without duplicates. Any number of readers can attach.
     ///
     /// - A turn that runs in this runner: as above. The returned [`Turn`] can also cancel it and answer at its gates.
-    /// - A turn that has ended or is suspended: its records, its open gates and [`Ended`](crate::TurnEventKind::Ended) are
+    /// - A turn that has ended or is suspended: its records, its open gates and [`TurnEnd`](crate::EventKind::TurnEnd) are
     ///   read from the store.
     /// - A turn that runs elsewhere, in another process or another runner: its records and gates appear as they are stored,
     ///   without deltas. The returned [`Turn`] cannot cancel or suspend it (`E_TURN_HELD`) and has no gates: answer with
@@ -36,7 +36,7 @@ impl TurnRunner {
     /// Only turns whose input named a conversation can be found.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, TurnEventKind, TurnInput};
+    /// use turnwright_core::{DispatchContext, EventKind, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -49,7 +49,7 @@ impl TurnRunner {
     ///
     /// let mut turn = runner.attach("chat-1", "turn-1").await?;
     /// while let Some(event) = turn.next().await {
-    ///     if let TurnEventKind::Message(message) = &event.kind {
+    ///     if let EventKind::Message(message) = &event.kind {
     ///         assert_eq!(message.text(), "Hello.");
     ///     }
     /// }
@@ -107,7 +107,7 @@ pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
 /// Creates the handle of a turn that has ended, from its records.
 fn ended(stored: &StoredTurn) -> Turn {
     let hub = stored.hub();
-    hub.end_at(stored.ended());
+    stored.end(&hub);
     Turn {
         handle: TurnHandle::ready(stored.outcome()),
         stream: hub.subscribe(true),

@@ -9,11 +9,11 @@ use tokio::sync::oneshot;
 use super::attach::{elsewhere, interrupted};
 use super::handle::Turn;
 use super::input::TurnInput;
-use super::stored_turn::{StoredTurn, gate_event};
+use super::stored_turn::{StoredTurn, replay_gate, replay_record};
 use super::turn_runner::TurnRunner;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
-use crate::event::{EventHub, TurnEvent, TurnEventKind};
+use crate::event::{EventHub, EventKind};
 use crate::outcome::{TurnOutcome, TurnStatus};
 use crate::record::{GateRecord, GateState, Record, RecordKind, TurnState};
 use crate::store::{Changes, Store, Stored};
@@ -95,7 +95,7 @@ impl Follower {
                     Err(error) => break error,
                 },
                 Ok(false) if self.stored.turn.state != TurnState::Running => {
-                    self.hub.end_at(self.stored.ended());
+                    self.stored.end(&self.hub);
                     let _ = self.outcome.send(self.stored.outcome());
                     return;
                 }
@@ -104,7 +104,7 @@ impl Follower {
                 Err(_) => failures += 1,
             }
         };
-        self.hub.end(|| TurnEventKind::Ended {
+        self.hub.end(|| EventKind::TurnEnd {
             status: TurnState::Running,
             code: Some(error.code().as_str().into()),
             message: Some(error.code().meaning().to_owned()),
@@ -122,8 +122,8 @@ impl Follower {
         let (looks, at_most) = self.quiet;
         self.quiet.0 = looks.saturating_add(1);
         if self.quiet.0 == QUIET_LOOKS {
-            self.hub.emit(|| TurnEventKind::LeaseWait {
-                turn_id: Some(self.stored.turn.shared_id()),
+            self.hub.emit(|| EventKind::LeaseWait {
+                held_by: Some(self.stored.turn.shared_id()),
                 at_most,
             });
         }
@@ -158,10 +158,10 @@ impl Follower {
     /// Forwards the events and the outcome of the turn, which runs here now.
     async fn forward(self, mut turn: Turn) {
         while let Some(event) = turn.next().await {
-            match event.kind {
-                TurnEventKind::Started { .. } => {}
-                TurnEventKind::Ended { .. } => self.hub.end_at(event),
-                kind => self.hub.emit(|| kind),
+            match &event.kind {
+                EventKind::TurnStart { .. } => {}
+                EventKind::TurnEnd { .. } => self.hub.end_at(event.time, event.kind),
+                _ => self.hub.forward(event),
             }
         }
         let _ = self.outcome.send(turn.await);
@@ -223,7 +223,7 @@ impl Follower {
     }
 
     fn take_gate(&mut self, gate: Arc<GateRecord>) {
-        self.hub.replay(gate_event(&gate));
+        replay_gate(&self.hub, &gate);
         self.stored.gates.retain(|known| known.id() != gate.id());
         if gate.state == GateState::Open {
             self.stored.gates.push(gate);
@@ -232,9 +232,7 @@ impl Follower {
 
     fn take_own(&mut self, record: Record) {
         let record = self.stored.with_kinds(record);
-        if let Some(event) = TurnEvent::of_record(&record) {
-            self.hub.replay(event);
-        }
+        replay_record(&self.hub, &record);
         let mut known = self.stored.records.iter_mut();
         match known.find(|known| known.kind() == record.kind() && known.id() == record.id()) {
             Some(known) => *known = record,
@@ -249,13 +247,13 @@ impl Follower {
             return Ok(false);
         };
         let known: HashSet<(RecordKind, String)> = (self.stored.records.iter())
-            .filter(|record| TurnEvent::of_record(record).is_some())
+            .filter(|record| EventKind::of_record(record).is_some())
             .map(|record| (record.kind(), record.id().to_owned()))
             .collect();
         for record in &found.records {
             let is_known = known.contains(&(record.kind(), record.id().to_owned()));
-            if !is_known && let Some(event) = TurnEvent::of_record(record) {
-                self.hub.replay(event);
+            if !is_known {
+                replay_record(&self.hub, record);
             }
         }
         let new = found.revision > self.stored.revision;

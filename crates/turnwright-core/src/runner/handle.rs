@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::event::{TurnEvent, TurnStream};
+use crate::event::{Event, TurnStream};
 use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 use crate::schema::escape;
@@ -28,7 +28,7 @@ use crate::schema::escape;
 /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnEventKind};
+/// use turnwright_core::{DispatchContext, EventKind};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -44,7 +44,7 @@ use crate::schema::escape;
 /// let mut turn = runner.start("hi");
 /// let mut heard = String::new();
 /// while let Some(event) = turn.next().await {
-///     if let TurnEventKind::MessageDelta(delta) = event.kind {
+///     if let EventKind::MessageDelta(delta) = event.kind {
 ///         heard.push_str(&delta.text);
 ///     }
 /// }
@@ -95,7 +95,7 @@ impl Turn {
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, no event is lost.
-    pub async fn next(&mut self) -> Option<TurnEvent> {
+    pub async fn next(&mut self) -> Option<Event> {
         self.stream.next().await
     }
 
@@ -163,9 +163,9 @@ impl Turn {
 }
 
 impl Stream for Turn {
-    type Item = TurnEvent;
+    type Item = Event;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         Pin::new(&mut self.stream).poll_next(cx)
     }
 }

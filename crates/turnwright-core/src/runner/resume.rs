@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
+use super::stored_turn::replay_record;
 use super::turn_runner::TurnRunner;
 use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEvent;
 use crate::gate::Step;
 use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::{Typed, escape};
@@ -328,9 +328,7 @@ impl TurnContext {
                         _ => {}
                     }
                     step = None;
-                    if let Some(event) = TurnEvent::of_record(&record) {
-                        self.hub().replay(event);
-                    }
+                    replay_record(self.hub(), &record);
                     own.push(Change::Put(record));
                 }
             }

@@ -17,7 +17,7 @@ use crate::artifact_tools::{ArtifactToolSet, SharedArtifactTools};
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::event::{EventKind, TurnEventKind};
+use crate::event::EventKind;
 use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
@@ -30,9 +30,6 @@ use crate::tool::context::{DispatchContext, Signal, TurnContext};
 /// Runs a turn to its end, whatever happens in it.
 pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
     let start = Instant::now();
-    turn.notify(|| EventKind::TurnStart {
-        resumed: matches!(begins, Begins::Resumed),
-    });
     let mut iterations = 0;
     let play = Play {
         plan: &plan,
@@ -54,7 +51,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
-        turn.notify(|| EventKind::Error {
+        turn.emit(|| EventKind::Error {
             code: error.code().as_str(),
             fatal: error.is_fatal(),
             message: error.message().to_owned(),
@@ -63,12 +60,6 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     }
     let usage = turn.usage();
     let duration = start.elapsed();
-    turn.notify(|| EventKind::TurnEnd {
-        status: ended.how.state(),
-        code: ended.how.error().map(|error| error.code().as_str()),
-        duration,
-        usage,
-    });
     let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
@@ -81,7 +72,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         usage,
         iterations,
     };
-    turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.hub().end(|| EventKind::turn_end(&outcome, duration));
     turn.publish(&outcome);
     turn.end();
     outcome
@@ -275,11 +266,11 @@ impl Play<'_> {
         let artifact_tools = self.turn.per_turn::<SharedArtifactTools>();
         artifact_tools.begin(self.turn.setup().artifact_tools.map(ArtifactToolSet::new));
         ctx.tools().bind_context(&ctx);
-        ctx.turn().notify(|| EventKind::DispatchStart);
+        ctx.turn().emit(|| EventKind::DispatchStart);
         // On every exit.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.turn().notify(|| EventKind::DispatchEnd {
+            ctx.turn().emit(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -336,9 +327,8 @@ impl Play<'_> {
         let numbers = &self.turn.inner().gate_numbers;
         let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
-        ctx.turn()
-            .notify(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.turn().notify(|| EventKind::IterationEnd { iteration }));
+        ctx.turn().emit(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().emit(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
         artifact_tools
             .refresh(ctx.turn())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventHub, TurnEvent, TurnEventKind};
+use crate::event::{EventHub, EventKind};
 use crate::gate::{GateClosed, OpenGate, TurnWaiting};
 use crate::outcome::{TurnOutcome, TurnStatus};
 use crate::record::{
@@ -105,24 +105,21 @@ impl StoredTurn {
 
     /// Creates an event stream with what the turn has done so far.
     pub(super) fn hub(&self) -> Arc<EventHub> {
-        let hub = EventHub::new(usize::MAX, true);
-        hub.replay(TurnEvent {
-            time: self.turn.started_at,
-            kind: TurnEventKind::Started {
-                turn_id: self.turn.shared_id(),
-                conversation_id: self.conversation_id.shared(),
-                resumed: self.turn.runs > 1,
-            },
-        });
-        let events = self.records.iter().filter_map(TurnEvent::of_record);
-        events.for_each(|event| hub.replay(event));
-        let gates = self.gates.iter().map(|gate| gate_event(gate));
-        gates.for_each(|event| hub.replay(event));
-        hub
+        let ids = (self.turn.shared_id(), self.conversation_id.shared());
+        let hub = EventHub::new(ids.0, ids.1).keep_log(true);
+        let resumed = self.turn.runs > 1;
+        hub.replay(self.turn.started_at, EventKind::TurnStart { resumed });
+        for record in &self.records {
+            replay_record(&hub, record);
+        }
+        for gate in &self.gates {
+            replay_gate(&hub, gate);
+        }
+        Arc::new(hub)
     }
 
-    /// Returns the last event of a turn that has ended.
-    pub(super) fn ended(&self) -> TurnEvent {
+    /// Ends the event stream of a turn that has ended.
+    pub(super) fn end(&self, hub: &EventHub) {
         let time = self.turn.ended_at.unwrap_or_else(SystemTime::now);
         let status = status(&self.turn, &self.gates);
         let (code, message, gates) = match status {
@@ -142,20 +139,18 @@ impl StoredTurn {
                 (code, message, Vec::new())
             }
         };
-        TurnEvent {
-            time,
-            kind: TurnEventKind::Ended {
-                status: self.turn.state,
-                code,
-                message,
-                blocked_by: None,
-                gates,
-                usage: self.turn.usage,
-                duration: time
-                    .duration_since(self.turn.started_at)
-                    .unwrap_or_default(),
-            },
-        }
+        let last = EventKind::TurnEnd {
+            status: self.turn.state,
+            code,
+            message,
+            blocked_by: None,
+            gates,
+            usage: self.turn.usage,
+            duration: time
+                .duration_since(self.turn.started_at)
+                .unwrap_or_default(),
+        };
+        hub.end_at(time, last);
     }
 
     /// Returns the outcome of a turn that has ended.
@@ -180,25 +175,24 @@ impl StoredTurn {
     }
 }
 
-/// Creates the event of a gate from its record.
-pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
+/// Replays the event of a record, if its kind has one.
+pub(super) fn replay_record(hub: &EventHub, record: &Record) {
+    if let Some((time, kind)) = EventKind::of_past_record(record) {
+        hub.replay(time, kind);
+    }
+}
+
+/// Replays the last event of a gate.
+pub(super) fn replay_gate(hub: &EventHub, gate: &GateRecord) {
     if gate.state == GateState::Open {
-        return TurnEvent {
-            time: gate.opened_at,
-            kind: TurnEventKind::GateOpened(Arc::new(OpenGate::from(gate))),
-        };
+        let open = Arc::new(OpenGate::from(gate));
+        return hub.replay(gate.opened_at, EventKind::GateOpened(open));
     }
     let closed = (gate.answer()).map_or_else(GateClosed::aborted, GateClosed::of);
     let GateClosed { how, by, note } = closed;
-    TurnEvent {
-        time: gate.closed_at.unwrap_or(gate.opened_at),
-        kind: TurnEventKind::GateClosed {
-            id: gate.id().into(),
-            how,
-            by,
-            note,
-        },
-    }
+    let time = gate.closed_at.unwrap_or(gate.opened_at);
+    let id = gate.id().into();
+    hub.replay(time, EventKind::GateClosed { id, how, by, note });
 }
 
 /// Returns how a turn ended, from its record.

@@ -13,7 +13,7 @@ use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventBus, EventHub, Observer, RunnerEvents, TurnEventKind};
+use crate::event::{EventBus, EventHub, EventKind, Observer, RunnerEvents};
 use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
@@ -103,8 +103,8 @@ impl TurnRunner {
     /// [`TurnRunner::start`].
     #[doc(alias("prompt", "generate", "invoke", "generateText"))]
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
-        let input = input.into();
-        let hub = self.hub(&input);
+        let mut input = input.into();
+        let hub = self.hub(&mut input);
         let turn = self.launch(input, Ok(None), hub);
         turn.cancel_on_drop().outcome().await
     }
@@ -121,10 +121,10 @@ impl TurnRunner {
     /// Starts a turn whose answer may have a format. If there is an error in the format, the turn fails before it starts.
     pub(super) fn start_as(
         &self,
-        input: TurnInput,
+        mut input: TurnInput,
         answer: Result<Option<Arc<AnswerFormat>>, Error>,
     ) -> Turn {
-        let hub = self.hub(&input);
+        let hub = self.hub(&mut input);
         let stream = hub.subscribe(input.replays);
         Turn {
             handle: self.launch(input, answer, hub),
@@ -132,9 +132,18 @@ impl TurnRunner {
         }
     }
 
-    /// Creates the event stream of a turn. Events of a turn with a conversation are logged for readers that attach later.
-    pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
-        EventHub::new(self.0.stream_capacity, input.conversation.is_some())
+    /// Creates the events of a turn, and its ids. Events of a turn with a conversation are logged for readers that attach later.
+    pub(crate) fn hub(&self, input: &mut TurnInput) -> Arc<EventHub> {
+        let fresh_id = || Arc::<str>::from(new_id());
+        let observers = self.0.events.below();
+        for observer in input.observers.drain(..) {
+            observers.observe(move |event| observer(event));
+        }
+        let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
+        let conversation_id = input.conversation.clone().unwrap_or_else(fresh_id);
+        let hub = EventHub::new(turn_id, conversation_id).observers(observers);
+        let hub = hub.capacity(self.0.stream_capacity);
+        Arc::new(hub.keep_log(input.conversation.is_some()))
     }
 
     pub(super) fn live_turns(&self) -> &LiveTurns {
@@ -199,7 +208,7 @@ impl TurnRunner {
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     pub fn events(&self) -> RunnerEvents {
-        RunnerEvents::new(&self.0.events, RUNNER_EVENTS)
+        self.0.events.stream(RUNNER_EVENTS)
     }
 
     pub(crate) fn launch(
@@ -208,20 +217,14 @@ impl TurnRunner {
         answer: Result<Option<Arc<AnswerFormat>>, Error>,
         hub: Arc<EventHub>,
     ) -> TurnHandle {
-        let fresh_id = || Arc::<str>::from(new_id());
-        let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
-        let conversation = input.conversation.clone().unwrap_or_else(fresh_id);
+        let turn_id = Arc::clone(hub.turn_id());
+        let conversation = Arc::clone(hub.conversation_id());
         let resumed = input.resumes;
-        let started = || TurnEventKind::Started {
-            turn_id: Arc::clone(&turn_id),
-            conversation_id: Arc::clone(&conversation),
-            resumed,
-        };
+        hub.emit(|| EventKind::TurnStart { resumed });
         let failed = |error: Error| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
             let outcome = TurnOutcome::not_started(ids.0, ids.1, error);
-            hub.emit(started);
-            hub.end(|| TurnEventKind::ended(&outcome, Duration::ZERO));
+            hub.end(|| EventKind::turn_end(&outcome, Duration::ZERO));
             TurnHandle::ready(outcome)
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
@@ -242,12 +245,11 @@ impl TurnRunner {
         };
         let suspends = input.suspends;
         let under = input.under.clone();
-        let mut parts = match self.parts(input, &turn_id, &conversation) {
+        let mut parts = match self.parts(input, &hub) {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
-        hub.emit(started);
-        (parts.answer, parts.hub) = (answer, hub);
+        parts.answer = answer;
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         if turn.record_store().is_some() && under.is_none() {
@@ -294,12 +296,7 @@ impl TurnRunner {
     }
 
     /// Creates the parts of the turn.
-    fn parts(
-        &self,
-        input: TurnInput,
-        turn_id: &Arc<str>,
-        conversation: &Arc<str>,
-    ) -> Result<TurnParts, Error> {
+    fn parts(&self, input: TurnInput, hub: &Arc<EventHub>) -> Result<TurnParts, Error> {
         if input.about.is_some() && input.conversation.is_some() {
             let message = "a turn that asks about a conversation stores nothing: call either `about` or `conversation`";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
@@ -314,10 +311,6 @@ impl TurnRunner {
         for (path, value) in input.stash {
             stash.set(&path, value)?;
         }
-        let events = self.0.events.below();
-        for observer in input.observers {
-            events.observe(move |event| observer(event));
-        }
         let cancellation = match input.cancellation {
             Some(given) => given.child(),
             None => Cancellation::new(),
@@ -325,17 +318,16 @@ impl TurnRunner {
         let outer = (input.under.as_ref()).map(|call| Outer::new(call, input.inherits));
         let inherited = || outer.as_ref()?.turn.principal().cloned();
         Ok(TurnParts {
-            id: Arc::clone(turn_id),
+            id: Arc::clone(hub.turn_id()),
             principal: input.principal.or_else(inherited),
-            conversation_id: ConversationId::new(Arc::clone(conversation)),
+            conversation_id: ConversationId::new(Arc::clone(hub.conversation_id())),
             stored: input.conversation.is_some(),
             about: input.about.map(ConversationId::new),
             setup: Arc::clone(&self.0.setup),
             tools,
             stash,
-            events,
             cancellation,
-            hub: EventHub::new(self.0.stream_capacity, false),
+            hub: Arc::clone(hub),
             answer: None,
             outer,
             inherits: input.inherits,

@@ -123,8 +123,8 @@ impl TurnRunner {
         format: AnswerFormat,
     ) -> TypedOutcome<T> {
         let format = Arc::new(format);
-        let input = input.into();
-        let hub = self.hub(&input);
+        let mut input = input.into();
+        let hub = self.hub(&mut input);
         let handle = self.launch(input, Ok(Some(Arc::clone(&format))), hub);
         TypedOutcome::read(handle.cancel_on_drop().outcome().await, &format).await
     }

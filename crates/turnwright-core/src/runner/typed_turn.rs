@@ -18,7 +18,7 @@ use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
 use crate::answer::{AnswerFormat, PartialJson};
 use crate::error::Error;
-use crate::event::{TurnEvent, TurnEventKind};
+use crate::event::{Event, EventKind};
 use crate::schema::Typed;
 
 /// A started turn with a typed answer: a stream of [`TypedEvent`]s, and a [`TypedOutcome`] when awaited.
@@ -83,14 +83,14 @@ pub struct TypedTurn<T> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TypedEvent {
-    /// The answer so far. There is at most one per [`MessageDelta`](TurnEventKind::MessageDelta), after it. Answers of more than
+    /// The answer so far. There is at most one per [`MessageDelta`](EventKind::MessageDelta), after it. Answers of more than
     /// 4 KiB produce one each time they have grown by 3 %, and one when they are complete.
     Partial(PartialAnswer),
     /// The partial answers so far are void: the request was repeated, the answer was rejected, or the model started another
     /// message.
     Reset,
     /// An event of the turn.
-    Turn(TurnEvent),
+    Turn(Event),
 }
 
 /// An incomplete answer: the JSON so far, with open strings, lists and objects closed, and without incomplete keys, numbers and
@@ -237,12 +237,12 @@ impl Progress {
         matches!(&self.of, Some((of, _)) if **of == *id)
     }
 
-    fn take_in(&mut self, event: TurnEvent, ready: &mut VecDeque<TypedEvent>) {
+    fn take_in(&mut self, event: Event, ready: &mut VecDeque<TypedEvent>) {
         let ends = match &event.kind {
-            TurnEventKind::MessageDelta(delta) => !self.is_of(&delta.id),
-            TurnEventKind::Message(message) => !self.is_of(message.id()),
-            TurnEventKind::Discarded { id } => self.is_of(id),
-            TurnEventKind::AnswerRejected { .. } => true,
+            EventKind::MessageDelta(delta) => !self.is_of(&delta.id),
+            EventKind::Message(message) => !self.is_of(message.id()),
+            EventKind::Discarded { id } => self.is_of(id),
+            EventKind::AnswerRejected { .. } => true,
             _ => false,
         };
         if ends {
@@ -250,9 +250,9 @@ impl Progress {
             (self.partial, self.of) = (self.format.partial(), None);
         }
         let partial = match &event.kind {
-            TurnEventKind::MessageDelta(delta) => self.push(&delta.id, delta.offset, &delta.text),
+            EventKind::MessageDelta(delta) => self.push(&delta.id, delta.offset, &delta.text),
             // An executor may store a message without having streamed it.
-            TurnEventKind::Message(message) if self.of.is_none() => {
+            EventKind::Message(message) if self.of.is_none() => {
                 self.push(&message.id().into(), 0, message.text())
             }
             _ => None,

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::{ConversationId, FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
 use crate::gate::OpenGate;
-use crate::record::{TurnState, is_gone, time_text};
+use crate::record::{TurnState, is_gone, rfc3339};
 
 /// The number of turns that are loaded at once.
 const PAGE: usize = 256;
@@ -213,8 +213,4 @@ impl Waiting {
         let conversation = ConversationId::new(Arc::clone(&self.conversation));
         TurnCursor::new(self.started_at, conversation, &*self.turn_id)
     }
-}
-
-fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&time_text(*time))
 }

@@ -110,7 +110,7 @@ pub(crate) fn gate_closed(
             { names::TURN } = turn.turn_id(),
             { names::GATE } = id,
             { names::GATE_KIND } = kind.as_str(),
-            { names::GATE_CLOSED } = closed.how,
+            { names::GATE_CLOSED } = closed.how.as_str(),
             { names::GATE_BY } = closed.by.as_ref().map(Principal::as_str),
             { names::GATE_NOTE } = note.map(|note| content::text(note).into_owned())
         },

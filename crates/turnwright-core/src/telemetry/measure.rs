@@ -9,6 +9,7 @@ use tracing::{Level, event};
 use super::{METRICS_TARGET, names};
 use crate::dispatch::Executor;
 use crate::error::ErrorCode;
+use crate::gate::GateEnd;
 use crate::outcome::TurnOutcome;
 use crate::record::GateKind;
 use crate::usage::ModelUsage;
@@ -117,13 +118,13 @@ pub(crate) fn gate_opened(kind: &GateKind) {
 }
 
 /// Measures a gate that was closed.
-pub(super) fn gate(kind: &GateKind, waited: Duration, how: &'static str) {
+pub(super) fn gate(kind: &GateKind, waited: Duration, how: GateEnd) {
     event!(
         target: METRICS_TARGET,
         parent: None,
         Level::TRACE,
         { names::GATE_DURATION } = waited.as_secs_f64(),
         { names::GATE_KIND } = kind.as_str(),
-        { names::GATE_CLOSED } = how,
+        { names::GATE_CLOSED } = how.as_str(),
     );
 }

@@ -16,7 +16,7 @@ impl TurnContext {
             payload,
         } = entry.into();
         telemetry::log(self, level, &message);
-        self.notify(|| EventKind::Log {
+        self.emit(|| EventKind::Log {
             level,
             kind,
             message,
@@ -31,7 +31,7 @@ impl TurnContext {
         }
         let message = message.into();
         telemetry::warning(self, &message);
-        self.notify(|| EventKind::Warning { message });
+        self.emit(|| EventKind::Warning { message });
     }
 
     /// Returns whether messages of this level have a receiver. Otherwise they are not formatted.

@@ -26,7 +26,6 @@ impl TurnContext {
         // before.
         if !recorded.is_opened_after(answered_at) {
             let closed = GateClosed::of(&answer);
-            self.emit_gate_closed(&before.id, &closed);
             let waited = answered_at.duration_since(before.opened_at);
             let gate = (&before.id, &before.kind);
             self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventKind, TurnEventKind};
+use crate::event::EventKind;
 use crate::gate::{
     Counted, GateAnswer, GateClosed, GateDecision, GateKind, GatePlace, OpenGate, Opening, Settled,
     TurnGate, Wait, Waiter, gate_id,
@@ -32,8 +32,6 @@ pub(crate) struct Asked {
     settled: Option<oneshot::Receiver<Settled>>,
     waiter: Waiter,
     closed: GateClosed,
-    /// Whether it was emitted on the event stream. Then its end is emitted too.
-    emitted: bool,
 }
 
 impl TurnContext {
@@ -120,12 +118,14 @@ impl TurnContext {
         if opened_before.is_none() {
             telemetry::gate_opened(&gate.kind);
         }
-        self.notify(|| EventKind::GateOpened {
+        self.emit_outward(EventKind::GateOpened(Arc::new(OpenGate {
             id: Arc::clone(&id),
             kind: gate.kind.clone(),
             tool_call: tool_call.clone(),
-            question: Value::clone(&gate.question),
-        });
+            question: Arc::clone(&gate.question),
+            schema: gate.document.clone(),
+            opened_at,
+        })));
         Ok(Asked {
             turn: self.clone(),
             id,
@@ -137,25 +137,12 @@ impl TurnContext {
             settled: Some(settled),
             waiter,
             closed: GateClosed::aborted(),
-            emitted: false,
         })
     }
 }
 
 impl TurnContext {
-    /// Emits the end of a gate on the event streams of the turn and its outer turns, which share their gates.
-    pub(super) fn emit_gate_closed(&self, id: &Arc<str>, closed: &GateClosed) {
-        for turn in self.and_outer() {
-            turn.emit(|| TurnEventKind::GateClosed {
-                id: Arc::clone(id),
-                how: closed.how,
-                by: closed.by.clone(),
-                note: closed.note.clone(),
-            });
-        }
-    }
-
-    /// Reports the end of a gate to observers and in the trace.
+    /// Reports the end of a gate, as an event and in the trace.
     pub(super) fn report_gate_closed(
         &self,
         (id, kind): (&Arc<str>, &GateKind),
@@ -163,7 +150,7 @@ impl TurnContext {
         closed: &GateClosed,
     ) {
         telemetry::gate_closed(self, (id, kind), waited, closed);
-        self.notify(|| EventKind::GateClosed {
+        self.emit_outward(EventKind::GateClosed {
             id: Arc::clone(id),
             how: closed.how,
             by: closed.by.clone(),
@@ -178,10 +165,6 @@ impl Asked {
         let Some(settled) = self.settled.take() else {
             return Err(unanswerable(&self.gate.kind));
         };
-        if self.turn.and_outer().any(TurnContext::may_have_readers) {
-            self.emit_opened();
-            self.emitted = true;
-        }
         // Boxed, so that a waiting future does not hold the state of a write.
         let noted = match Box::pin(self.note_open()).await {
             Noted::Open(record) => Some(record),
@@ -361,21 +344,6 @@ impl Asked {
         // A failed write ends the turn, so nothing waits here any more.
         let _ = self.turn.write(records.collect()).await;
     }
-
-    /// Emits the gate on the event streams of its turn and its outer turns, which share their gates.
-    fn emit_opened(&self) {
-        let gate = Arc::new(OpenGate {
-            id: Arc::clone(&self.id),
-            kind: self.gate.kind.clone(),
-            tool_call: self.tool_call.clone(),
-            question: Arc::clone(&self.gate.question),
-            schema: self.gate.document.clone(),
-            opened_at: self.opened_at,
-        });
-        for turn in self.turn.and_outer() {
-            turn.emit(|| TurnEventKind::GateOpened(Arc::clone(&gate)));
-        }
-    }
 }
 
 impl Drop for Asked {
@@ -384,9 +352,6 @@ impl Drop for Asked {
         if self.turn.inner().gates.activity().is_suspended() {
             // It stays open in the store, and the end of the turn names it.
             return;
-        }
-        if self.emitted {
-            self.turn.emit_gate_closed(&self.id, &self.closed);
         }
         let waited = self.opened_at.elapsed().unwrap_or_default();
         let gate = (&self.id, &self.gate.kind);

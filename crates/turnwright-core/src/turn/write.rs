@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEventKind;
+use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::record::{
     Exposure, GateRecord, Record, RecordKind, ResponseRef, Retrievable, TimelineRecord, ToolCall,
@@ -247,7 +247,7 @@ impl TurnContext {
         };
         for change in changes {
             if let Change::Put(record) = change
-                && let Some(event) = TurnEventKind::of_record(record)
+                && let Some(event) = EventKind::of_record(record)
             {
                 self.emit(|| event);
             }

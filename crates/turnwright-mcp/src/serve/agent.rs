@@ -1,7 +1,7 @@
 //! An agent as a tool.
 
 use serde_json::{Value, json};
-use turnwright_core::{Error, Tool, ToolContext, ToolError, TurnEventKind, TurnInput, TurnRunner};
+use turnwright_core::{Error, EventKind, Tool, ToolContext, ToolError, TurnInput, TurnRunner};
 
 /// Creates a tool that runs an agent: it takes a task as text and returns the answer of a turn.
 ///
@@ -53,8 +53,8 @@ async fn run(runner: &TurnRunner, task: String, ctx: ToolContext) -> Result<Stri
     let mut turn = runner.start(TurnInput::new(task).under_call(&ctx));
     while let Some(event) = turn.next().await {
         match event.kind {
-            TurnEventKind::ToolCallStarted { tool, .. } => ctx.progress(format!("calls {tool}")),
-            TurnEventKind::ToolCallProgress { message, .. } => ctx.progress(message),
+            EventKind::ToolExecutionStart { tool, .. } => ctx.progress(format!("calls {tool}")),
+            EventKind::ToolExecutionProgress { message, .. } => ctx.progress(message),
             _ => {}
         }
     }

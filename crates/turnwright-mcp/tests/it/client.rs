@@ -9,7 +9,7 @@ use turnwright_core::record::Retrievable;
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    DispatchContext, ErrorCode, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnRunner,
+    DispatchContext, ErrorCode, EventKind, Tool, ToolContext, TurnOutcome, TurnRunner,
 };
 use turnwright_mcp::{Limits, Mcp, McpExt as _, McpServer, ServerState};
 
@@ -215,7 +215,7 @@ async fn progress_reaches_the_stream() {
     let mut turn = runner.start("Go.");
     let mut progress = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::ToolCallProgress { message, .. } = event.kind {
+        if let EventKind::ToolExecutionProgress { message, .. } = event.kind {
             progress.push(message);
         }
     }
@@ -256,7 +256,7 @@ async fn a_question_of_the_server_is_a_gate() {
     let mut turn = runner.start("Go.");
     let mut question = None;
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             question = Some(gate.question.clone());
             let answer = GateAnswer::value(json!({ "colour": "red" }));
             assert!(turn.gates().answer(&gate.id, answer).unwrap());

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use turnwright_core::gate::GateAnswer;
-use turnwright_core::{DispatchContext, TurnEventKind};
+use turnwright_core::{DispatchContext, EventKind};
 use turnwright_mcp::{Limits, Mcp, McpExt as _, McpServer, ServerState};
 
 use crate::server::{HttpServer, folder, server};
@@ -274,7 +274,7 @@ async fn meet(hostile: McpServer, name: &str, transport: Transport) -> String {
         .unwrap();
     let mut turn = runner.start("Go.");
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             // It may be closed by now.
             let _ = turn
                 .gates()

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use turnwright_core::event::{Event, EventKind};
 use turnwright_core::gate::{GateAnswer, TurnActivity};
 use turnwright_core::{
-    BoxError, DispatchContext, Message, Storage, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
-    TurnStatus,
+    BoxError, DispatchContext, Message, Storage, TurnInput, TurnOutcome, TurnRunner, TurnStatus,
 };
 use turnwright_mcp::{
     Limits, Mcp, McpExt as _, McpServer, SamplingAnswer, SamplingRequest, ServerState,
@@ -34,7 +33,7 @@ async fn answered_input(runner: &TurnRunner, input: TurnInput) -> (TurnOutcome, 
     });
     let mut turn = runner.start(input);
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             let answer = GateAnswer::value(json!({ "colour": "red" }));
             assert!(turn.gates().answer(&gate.id, answer).unwrap());
         }
@@ -193,7 +192,7 @@ async fn a_server_that_ends_after_it_asked_may_have_executed_the_call() {
     let runner = caller(mcp.clone(), "test__echo", json!({}));
     let mut turn = runner.start("Go.");
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             while !matches!(mcp.status()[0].state, ServerState::Down { .. }) {
                 tokio::task::yield_now().await;
             }
@@ -312,7 +311,7 @@ async fn a_question_in_a_session_keeps_the_turn_in_memory() {
     let runner = suspending(server("asks", &folder("held")));
     let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             let is_held = |activity| matches!(activity, TurnActivity::NotSuspendable { .. });
             while !is_held(turn.activity()) {
                 tokio::task::yield_now().await;

@@ -1,7 +1,7 @@
 //! Pages that a server wants the user to open.
 
 use serde_json::{Value, json};
-use turnwright_core::TurnEventKind;
+use turnwright_core::EventKind;
 use turnwright_core::gate::GateAnswer;
 
 use crate::client::caller;
@@ -14,7 +14,7 @@ async fn asked(url: &str) -> (Option<Value>, Value) {
     let mut turn = runner.start("Go.");
     let mut question = None;
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             question = Some((*gate.question).clone());
             let agreed = GateAnswer::value(Value::Null);
             assert!(turn.gates().answer(&gate.id, agreed).unwrap());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use turnwright_core::runner::AnswerFormat;
 use turnwright_core::schema::Schema;
 use turnwright_core::{
-    ErrorCode, ModelSettings, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnRunner,
+    ErrorCode, EventKind, ModelSettings, Tool, ToolContext, TurnOutcome, TurnRunner,
 };
 use turnwright_models::Protocol;
 use turnwright_models::retry::RetryPolicy;
@@ -108,7 +108,7 @@ async fn text(rig: &Rig) -> Outcome {
     let mut turn = rig.runner().start("Say hello.");
     let mut pieces = 0;
     while let Some(event) = turn.next().await {
-        pieces += usize::from(matches!(event.kind, TurnEventKind::MessageDelta(_)));
+        pieces += usize::from(matches!(event.kind, EventKind::MessageDelta(_)));
     }
     let outcome = turn.outcome().await;
     answered(

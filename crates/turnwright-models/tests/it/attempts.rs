@@ -6,9 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnwright_core::dispatch::FinishReason;
 use turnwright_core::event::{Event, EventKind};
-use turnwright_core::{
-    DispatchContext, ErrorCode, ErrorKind, Message, Next, Tool, ToolContext, TurnEventKind,
-};
+use turnwright_core::{DispatchContext, ErrorCode, ErrorKind, Message, Next, Tool, ToolContext};
 use turnwright_models::retry::RetryPolicy;
 
 use crate::script::{Answer, Script, says};
@@ -159,14 +157,14 @@ async fn output_streamed_before_a_retry_is_discarded() {
     let mut void = Vec::new();
     while let Some(event) = stream.next().await {
         match event.kind {
-            TurnEventKind::MessageDelta(delta)
-            | TurnEventKind::ThoughtDelta(delta)
-            | TurnEventKind::ToolCallDelta { delta, .. } => {
+            EventKind::MessageDelta(delta)
+            | EventKind::ThoughtDelta(delta)
+            | EventKind::ToolCallDelta { delta, .. } => {
                 let text = texts.entry(delta.id.to_string()).or_default();
                 assert_eq!(text.len(), delta.offset, "pieces follow each other");
                 text.push_str(&delta.text);
             }
-            TurnEventKind::Discarded { id } => {
+            EventKind::Discarded { id } => {
                 texts
                     .remove(&*id)
                     .expect("only streamed output is discarded");
@@ -516,17 +514,17 @@ async fn call_deltas_keep_their_id_across_a_retry() {
     let (mut started, mut void, mut usages) = (Vec::new(), 0, Vec::new());
     while let Some(event) = turn.next().await {
         match event.kind {
-            TurnEventKind::ToolCallDelta { tool, delta } => {
+            EventKind::ToolCallDelta { tool, delta } => {
                 assert_eq!(&*tool, "noop");
                 let text = texts.entry(delta.id.to_string()).or_default();
                 assert_eq!(text.len(), delta.offset);
                 text.push_str(&delta.text);
             }
-            TurnEventKind::Discarded { id } => {
+            EventKind::Discarded { id } => {
                 void += usize::from(texts.remove(&*id).is_some());
             }
-            TurnEventKind::ToolCallStarted { id, .. } => started.push(id.to_string()),
-            TurnEventKind::Usage(usage) => usages.push(usage.finish_reason.clone().unwrap()),
+            EventKind::ToolExecutionStart { id, .. } => started.push(id.to_string()),
+            EventKind::Usage(usage) => usages.push(usage.finish_reason.clone().unwrap()),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use turnwright_core::{Tool, ToolContext, TurnEventKind};
+use turnwright_core::{EventKind, Tool, ToolContext};
 use turnwright_models::Fallback;
 use turnwright_models::retry::RetryPolicy;
 
@@ -50,7 +50,7 @@ async fn next_model_answers_and_what_was_streamed_is_retracted() {
     let (handle, mut stream) = runner.start("What is it?").split();
     let mut discarded = 0;
     while let Some(event) = stream.next().await {
-        discarded += usize::from(matches!(event.kind, TurnEventKind::Discarded { .. }));
+        discarded += usize::from(matches!(event.kind, EventKind::Discarded { .. }));
     }
     let outcome = handle.outcome().await;
     assert_eq!(outcome.text, "Forty-two.");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnwright_core::record::ToolResults;
-use turnwright_core::{ErrorCode, TurnEventKind, TurnInput, TurnStatus};
+use turnwright_core::{ErrorCode, EventKind, TurnInput, TurnStatus};
 use turnwright_models::ChatCompletions;
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::{self, Server, Step};
@@ -102,15 +102,15 @@ async fn calls_run_only_for_known_finish_reasons() {
         let mut heard = Vec::new();
         while let Some(event) = turn.next().await {
             match event.kind {
-                TurnEventKind::ToolCall(call) => {
+                EventKind::ToolCall(call) => {
                     assert!(call.is_complete() && !call.is_error());
                     heard.push("complete");
                 }
-                TurnEventKind::ToolCallIncomplete(call) => {
+                EventKind::ToolCallIncomplete(call) => {
                     assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
                     heard.push("incomplete");
                 }
-                TurnEventKind::ToolCallStarted { .. } => heard.push("started"),
+                EventKind::ToolExecutionStart { .. } => heard.push("started"),
                 _ => {}
             }
         }

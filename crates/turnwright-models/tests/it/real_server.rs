@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 use turnwright_core::{
-    Conversation, Error, ErrorCode, ErrorKind, ModelSettings, Tool, ToolContext, Turn,
-    TurnEventKind, TurnOutcome, TurnRunner,
+    Conversation, Error, ErrorCode, ErrorKind, EventKind, ModelSettings, Tool, ToolContext, Turn,
+    TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::ModelBuilder;
@@ -73,7 +73,7 @@ fn runner(model: ModelBuilder<ChatCompletionsCodec>) -> TurnRunner {
 async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
     let mut pieces = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::MessageDelta(delta) = event.kind {
+        if let EventKind::MessageDelta(delta) = event.kind {
             pieces.push(delta.text.to_string());
         }
     }

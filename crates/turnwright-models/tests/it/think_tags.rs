@@ -1,7 +1,7 @@
 //! Reasoning that a model puts into its text, between `<think>` and `</think>`.
 
 use serde_json::json;
-use turnwright_core::{TurnEventKind, TurnOutcome};
+use turnwright_core::{EventKind, TurnOutcome};
 use turnwright_models::ChatCompletions;
 
 use crate::script::{Answer, Script};
@@ -23,9 +23,9 @@ async fn run(model: ChatCompletions) -> (String, String, TurnOutcome) {
     let (mut text, mut reasoning) = (String::new(), String::new());
     while let Some(event) = stream.next().await {
         match event.kind {
-            TurnEventKind::MessageDelta(delta) => text.push_str(&delta.text),
-            TurnEventKind::ThoughtDelta(delta) => reasoning.push_str(&delta.text),
-            TurnEventKind::Discarded { .. } => text.clear(),
+            EventKind::MessageDelta(delta) => text.push_str(&delta.text),
+            EventKind::ThoughtDelta(delta) => reasoning.push_str(&delta.text),
+            EventKind::Discarded { .. } => text.clear(),
             _ => {}
         }
     }

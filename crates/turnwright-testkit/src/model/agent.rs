@@ -9,7 +9,7 @@ use turnwright_core::runner::{AnswerFormat, TurnRunnerBuilder};
 use turnwright_core::schema::Schema;
 use turnwright_core::tool::approval::{Approval, ApprovalRequest, always};
 use turnwright_core::{
-    Effects, Storage, Tool, ToolContext, TurnEventKind, TurnInput, TurnRunner, TurnStatus,
+    Effects, EventKind, Storage, Tool, ToolContext, TurnInput, TurnRunner, TurnStatus,
 };
 
 use super::exchange::{Exchange, answered, say, texts};
@@ -204,7 +204,7 @@ impl<'a> Agent<'a> {
         let runner = self.attended()?;
         let mut turn = runner.start(TurnInput::new("Look up 3.").conversation("c"));
         while let Some(event) = turn.next().await {
-            if matches!(event.kind, TurnEventKind::MessageDelta(_)) {
+            if matches!(event.kind, EventKind::MessageDelta(_)) {
                 turn.cancel()?;
             }
         }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::{
-    Executor, Tool, ToolContext, Turn, TurnEvent, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
+    Event, EventKind, Executor, Tool, ToolContext, Turn, TurnInput, TurnOutcome, TurnRunner,
 };
 
 use super::setup::ModelSetup;
@@ -231,7 +231,7 @@ pub(super) async fn say(runner: &TurnRunner, text: &str) -> TurnOutcome {
 }
 
 /// Reads a turn to its end.
-pub(super) async fn events(mut turn: Turn) -> (Vec<TurnEvent>, TurnOutcome) {
+pub(super) async fn events(mut turn: Turn) -> (Vec<Event>, TurnOutcome) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         events.push(event);
@@ -240,12 +240,12 @@ pub(super) async fn events(mut turn: Turn) -> (Vec<TurnEvent>, TurnOutcome) {
 }
 
 /// Returns the pieces of the answer that were shown and not discarded.
-pub(super) fn pieces(events: &[TurnEvent]) -> Vec<String> {
+pub(super) fn pieces(events: &[Event]) -> Vec<String> {
     let mut pieces: Vec<(&str, &str)> = Vec::new();
     for event in events {
         match &event.kind {
-            TurnEventKind::MessageDelta(delta) => pieces.push((&delta.id, &delta.text)),
-            TurnEventKind::Discarded { id } => pieces.retain(|(of, _)| *of != &**id),
+            EventKind::MessageDelta(delta) => pieces.push((&delta.id, &delta.text)),
+            EventKind::Discarded { id } => pieces.retain(|(of, _)| *of != &**id),
             _ => {}
         }
     }

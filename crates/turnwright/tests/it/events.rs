@@ -12,22 +12,44 @@ use std::fs;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
-use turnwright::TurnEvent;
 use turnwright::event::Event;
 use turnwright::record::Record;
 use turnwright::store::Waiting;
 
 use crate::links::root;
 
-/// The definitions of all types, by name.
+const SOURCE: &str = include_str!("../../../turnwright-core/src/event/kind.rs");
+
+/// The definitions of all types, by name. Events are split: those of the stream of a turn, and the others.
 fn types() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut generator = settings.into_generator();
-    generator.subschema_for::<TurnEvent>();
     generator.subschema_for::<Event>();
     generator.subschema_for::<Record>();
     generator.subschema_for::<Waiting>();
-    generator.take_definitions(true)
+    let mut types = generator.take_definitions(true);
+    let event = types.remove("Event").unwrap();
+    let (start, end) = ("fn is_public(&self)", "\n    }\n");
+    let (_, hidden) = SOURCE.split_once(start).unwrap();
+    let (hidden, _) = hidden.split_once(end).unwrap();
+    for (name, about, public) in [
+        ("TurnEvent", "An event on the stream of a turn.", true),
+        ("RunnerEvent", "An event for operators.", false),
+    ] {
+        let mut part = event.clone();
+        part["description"] = about.into();
+        let kinds = part["oneOf"].as_array_mut().unwrap();
+        kinds.retain(|kind| {
+            let tag = kind["properties"]["event"]["const"].as_str().unwrap();
+            let variants = variants();
+            let (_, variant) = variants.iter().find(|(name, _)| *name == tag).unwrap();
+            let mut hidden = hidden.split(|c: char| !c.is_alphanumeric());
+            public != hidden.any(|word| word == *variant)
+        });
+        types.insert(name.to_owned(), part);
+    }
+    types.sort_keys();
+    types
 }
 
 /// The name of the type that a schema refers to.
@@ -175,21 +197,25 @@ fn fields(types: &Map<String, Value>, schema: &Value, tag: &str) -> Vec<String> 
     all
 }
 
-/// The variants of an enum and their serialised names, from the method `name` in its source.
-fn variants<'s>(source: &'s str, of: &str) -> Vec<(&'s str, &'s str)> {
-    let arm = |line: &'s str| {
-        let (variant, name) = line.trim().strip_prefix(of)?.split_once(" => \"")?;
-        let variant = variant.strip_prefix("::")?.split([' ', '(']).next()?;
+/// The variants of `EventKind` and their serialised names, from the method `name` in its source.
+fn variants() -> Vec<(&'static str, &'static str)> {
+    let arm = |line: &'static str| {
+        let (variant, name) = line
+            .trim()
+            .strip_prefix("EventKind::")?
+            .split_once(" => \"")?;
+        let variant = variant.split([' ', '(']).next()?;
         Some((name.split('"').next()?, variant))
     };
-    source.lines().filter_map(arm).collect()
+    SOURCE.lines().filter_map(arm).collect()
 }
 
-/// The table of the events of an enum.
-fn event_table(name: &str, of: &str, source: &str) -> String {
+/// The table of the events of a type.
+fn event_table(name: &str) -> String {
     let types = types();
-    let variants = variants(source, of);
-    let mut text = format!("| `event` | `{of}` | fields | meaning |\n| --- | --- | --- | --- |\n");
+    let variants = variants();
+    let mut text =
+        "| `event` | `EventKind` | fields | meaning |\n| --- | --- | --- | --- |\n".to_owned();
     for event in types[name]["oneOf"].as_array().unwrap() {
         let tag = event["properties"]["event"]["const"].as_str().unwrap();
         let (_, variant) = variants.iter().find(|(name, _)| *name == tag).unwrap();
@@ -250,18 +276,8 @@ fn check(file: &str, expected: &str) {
 #[test]
 fn tables_of_events_and_records_match_the_code() {
     let page = fs::read_to_string(root().join("docs/src/events.md")).unwrap();
-    let of_turn = include_str!("../../../turnwright-core/src/event/turn_event.rs");
-    let of_runner = include_str!("../../../turnwright-core/src/event/mod.rs");
-    let page = replace(
-        &page,
-        "events of a turn",
-        &event_table("TurnEvent", "TurnEventKind", of_turn),
-    );
-    let page = replace(
-        &page,
-        "events of a runner",
-        &event_table("RunnerEvent", "EventKind", of_runner),
-    );
+    let page = replace(&page, "events of a turn", &event_table("TurnEvent"));
+    let page = replace(&page, "events for operators", &event_table("RunnerEvent"));
     let page = replace(&page, "records", &record_table());
     check("events.md", &page);
 }

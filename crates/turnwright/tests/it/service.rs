@@ -220,7 +220,7 @@ fn a_payment_whose_process_was_killed_is_reported_as_unknown_and_not_repeated() 
     let service = folder.start();
     let (turn, gate) = service.ask_for_payment();
     let mut stream = Events::new(service.send("ada", "POST", &gate, APPROVE));
-    stream.wait_for("toolCallProgress");
+    stream.wait_for("toolExecutionProgress");
     assert_eq!(folder.payments().len(), 1, "the payment was made");
     drop(service);
     std::fs::remove_file(&receipt).unwrap();

@@ -36,8 +36,8 @@ impl Facts {
                 ..
             } => {
                 self.checksum = Some(checksum.to_string());
-                self.args = Some(args.clone());
-                self.repairs.clone_from(repairs);
+                self.args = Some((**args).clone());
+                self.repairs = repairs.to_vec();
             }
             EventKind::ToolCallRefused {
                 checksum,

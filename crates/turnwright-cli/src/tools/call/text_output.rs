@@ -6,7 +6,7 @@ use std::time::Duration;
 use turnwright::record::ToolResults;
 use turnwright::render::{Part, Renderer};
 use turnwright::trust::ConversationSecret;
-use turnwright::{ToolCall, TurnEvent, TurnEventKind};
+use turnwright::{Event, EventKind, ToolCall};
 
 use super::facts::Facts;
 use super::{View, lock};
@@ -16,13 +16,13 @@ use crate::terminal::{LINE, fit, json, one_line};
 use crate::units::size;
 
 impl View {
-    pub(super) fn print_event(&mut self, event: &TurnEvent) -> io::Result<()> {
+    pub(super) fn print_event(&mut self, event: &Event) -> io::Result<()> {
         match &event.kind {
-            TurnEventKind::ToolCallStarted { tool, .. } => {
+            EventKind::ToolExecutionStart { tool, .. } => {
                 self.screen
                     .busy(&format!("running {}", one_line(tool, LINE)));
             }
-            TurnEventKind::ToolCallProgress { message, .. } => {
+            EventKind::ToolExecutionProgress { message, .. } => {
                 // The handler runs, so the checked arguments are known.
                 if !self.is_named {
                     let facts = lock(&self.facts).clone();

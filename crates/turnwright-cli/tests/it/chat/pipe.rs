@@ -47,12 +47,12 @@ fn json_output_of_a_chat_is_line_by_line() {
     assert_eq!(
         names,
         [
-            "started",
+            "turnStart",
             "messageDelta",
             "messageDelta",
             "usage",
             "message",
-            "ended"
+            "turnEnd"
         ]
     );
     let end = events.last().unwrap();

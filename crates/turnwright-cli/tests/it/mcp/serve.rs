@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use turnwright::TurnEventKind;
+use turnwright::EventKind;
 use turnwright::gate::GateAnswer;
 use turnwright::prelude::*;
 use turnwright_mcp::{Mcp, McpServer};
@@ -58,7 +58,7 @@ async fn call(mcp: &Mcp, tool: &str, args: Value, answer: GateAnswer) -> Called 
     let mut turn = runner.build().unwrap().start("Go.");
     let mut questions = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             questions.push(Value::clone(&gate.question));
             turn.gates().answer(&gate.id, answer.clone()).unwrap();
         }

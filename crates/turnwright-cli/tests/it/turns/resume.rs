@@ -55,7 +55,7 @@ fn an_answered_turn_prints_its_answer_again() {
     let end = ran.json().pop().unwrap();
     assert_eq!(
         (&end["event"], &end["text"]),
-        (&"ended".into(), &"Hi there.".into())
+        (&"turnEnd".into(), &"Hi there.".into())
     );
 }
 

@@ -123,7 +123,8 @@ async fn a_call_runs_to_completion_and_is_reported() {
         [
             "toolExecutionStart",
             "toolExecutionProgress",
-            "toolExecutionEnd"
+            "toolExecutionEnd",
+            "toolCall"
         ]
     );
     let events = watched.events.lock().clone();
@@ -138,8 +139,10 @@ async fn a_call_runs_to_completion_and_is_reported() {
         "and what was done to make them so"
     );
     assert_eq!(events[2]["isError"], false);
+    let (stored, of_handler) = events.split_last().unwrap();
+    assert_eq!(stored["record"]["id"], record.id());
     assert!(
-        events
+        of_handler
             .iter()
             .all(|event| event["callId"] == record.checksum() && event["id"] == record.id())
     );
@@ -193,7 +196,7 @@ async fn the_result_for_an_unknown_tool_lists_the_available_ones() {
     );
     assert!(text.contains("send_mail"));
     assert!(record.is_error());
-    assert_eq!(watched.names(), ["toolCallRefused"]);
+    assert_eq!(watched.names(), ["toolCallRefused", "toolCall"]);
     let text = watched
         .ctx
         .call("x\u{202e}\n".repeat(200), "not json")
@@ -407,7 +410,9 @@ async fn every_output_is_returned_unchanged_and_stored_when_settled() {
     let watched = watch(ctx.clone());
     let torn = stream.call_and_record(&ctx, r#"{"n": 2}"#).await;
     assert!(torn.is_error(), "half a stream is no result");
-    let event = watched.events.lock().last().cloned().unwrap();
+    let events = watched.events.lock().clone();
+    let event = events.iter().rfind(|event| event["event"] != "toolCall");
+    let event = event.unwrap();
     assert_eq!(
         (&event["event"], &event["code"], &event["message"]),
         (

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{Delta, TurnEventKind};
+use crate::event::{Delta, EventKind};
 
 /// What a text becomes.
 pub(crate) enum TextKind {
@@ -82,12 +82,12 @@ impl OpenText {
         (named || written).then(|| Arc::clone(&self.id))
     }
 
-    pub(super) fn delta(&self, offset: usize, piece: &str) -> TurnEventKind {
+    pub(super) fn delta(&self, offset: usize, piece: &str) -> EventKind {
         let delta = Delta::new(Arc::clone(&self.id), offset, piece);
         match &self.kind {
-            TextKind::Message => TurnEventKind::MessageDelta(delta),
-            TextKind::Thought => TurnEventKind::ThoughtDelta(delta),
-            TextKind::ToolCall { tool } => TurnEventKind::ToolCallDelta {
+            TextKind::Message => EventKind::MessageDelta(delta),
+            TextKind::Thought => EventKind::ThoughtDelta(delta),
+            TextKind::ToolCall { tool } => EventKind::ToolCallDelta {
                 tool: Arc::clone(tool),
                 delta,
             },
@@ -95,7 +95,7 @@ impl OpenText {
     }
 
     /// Returns the text so far as one delta, if there is any.
-    pub(super) fn so_far(&self) -> Option<TurnEventKind> {
+    pub(super) fn so_far(&self) -> Option<EventKind> {
         let named = matches!(&self.kind, TextKind::ToolCall { tool } if !tool.is_empty());
         (self.keeps && (named || self.length > 0)).then(|| self.delta(0, &self.text))
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::event::{Delta, TurnEvent, TurnEventKind};
+use crate::event::{Delta, Event, EventKind};
 
 /// How far back the queue of a lagging reader is searched for a delta that a new one continues. Calls of one response can be
 /// interleaved.
@@ -15,7 +15,7 @@ pub(super) struct Queue {
     pub(super) key: u64,
     /// Whether the reader gets what happened before it attached.
     pub(super) replays: bool,
-    events: VecDeque<TurnEvent>,
+    events: VecDeque<Event>,
     waker: Option<Waker>,
     /// Whether the turn has yielded to this reader since it last read.
     yielded: bool,
@@ -32,7 +32,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn fill(&mut self, events: impl Iterator<Item = TurnEvent>) {
+    pub(super) fn fill(&mut self, events: impl Iterator<Item = Event>) {
         self.events.extend(events);
     }
 
@@ -40,11 +40,7 @@ impl Queue {
         self.waker.take()
     }
 
-    pub(super) fn poll_next(
-        &mut self,
-        cx: &mut Context<'_>,
-        ended: bool,
-    ) -> Poll<Option<TurnEvent>> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>, ended: bool) -> Poll<Option<Event>> {
         self.yielded = false;
         match self.events.pop_front() {
             Some(event) => Poll::Ready(Some(event)),
@@ -60,7 +56,7 @@ impl Queue {
     }
 
     /// Adds an event. Returns whether the reader lags and the turn has not yielded to it since it last read.
-    fn push(&mut self, event: TurnEvent, capacity: usize) -> bool {
+    fn push(&mut self, event: Event, capacity: usize) -> bool {
         if self.events.len() < capacity {
             self.events.push_back(event);
             return false;
@@ -72,20 +68,20 @@ impl Queue {
     }
 
     /// Merges an event into one in the queue, if possible. Otherwise returns the event.
-    fn merge(&mut self, event: TurnEvent) -> Option<TurnEvent> {
+    fn merge(&mut self, event: Event) -> Option<Event> {
         let recent = self.events.iter_mut().rev().take(LOOK_BACK);
         for earlier in recent {
             match (&mut earlier.kind, &event.kind) {
-                (TurnEventKind::MessageDelta(text), TurnEventKind::MessageDelta(more))
-                | (TurnEventKind::ThoughtDelta(text), TurnEventKind::ThoughtDelta(more))
+                (EventKind::MessageDelta(text), EventKind::MessageDelta(more))
+                | (EventKind::ThoughtDelta(text), EventKind::ThoughtDelta(more))
                     if continues(text, more) =>
                 {
                     text.text.push_str(&more.text);
                     return None;
                 }
                 (
-                    TurnEventKind::ToolCallDelta { tool, delta: text },
-                    TurnEventKind::ToolCallDelta {
+                    EventKind::ToolCallDelta { tool, delta: text },
+                    EventKind::ToolCallDelta {
                         tool: named,
                         delta: more,
                     },
@@ -95,10 +91,11 @@ impl Queue {
                     return None;
                 }
                 (
-                    TurnEventKind::ToolCallProgress { id, message },
-                    TurnEventKind::ToolCallProgress {
+                    EventKind::ToolExecutionProgress { id, message, .. },
+                    EventKind::ToolExecutionProgress {
                         id: of,
                         message: latest,
+                        ..
                     },
                 ) if id == of => {
                     message.clone_from(latest);
@@ -107,10 +104,10 @@ impl Queue {
                 }
                 // Only deltas may be reordered with deltas.
                 (
-                    TurnEventKind::MessageDelta(_)
-                    | TurnEventKind::ThoughtDelta(_)
-                    | TurnEventKind::ToolCallDelta { .. }
-                    | TurnEventKind::ToolCallProgress { .. },
+                    EventKind::MessageDelta(_)
+                    | EventKind::ThoughtDelta(_)
+                    | EventKind::ToolCallDelta { .. }
+                    | EventKind::ToolExecutionProgress { .. },
                     _,
                 ) => {}
                 _ => break,
@@ -125,7 +122,7 @@ fn continues(text: &Delta, more: &Delta) -> bool {
 }
 
 /// Sends an event to all readers. Returns the wakers, and whether a reader lags.
-pub(super) fn send(readers: &mut [Queue], event: TurnEvent, capacity: usize) -> (Wakers, bool) {
+pub(super) fn send(readers: &mut [Queue], event: Event, capacity: usize) -> (Wakers, bool) {
     let (mut wakers, mut lags) = (Wakers::default(), false);
     let Some((last, others)) = readers.split_last_mut() else {
         return (wakers, lags);

@@ -2,9 +2,15 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::gate::GateEnd;
+
+fn hub(capacity: usize, keeps_log: bool) -> Arc<EventHub> {
+    let hub = EventHub::new("t".into(), "c".into()).capacity(capacity);
+    Arc::new(hub.keep_log(keeps_log))
+}
 
 /// What a reader can read now, without waiting.
-fn read(stream: &mut TurnStream) -> Vec<TurnEvent> {
+fn read(stream: &mut TurnStream) -> Vec<Event> {
     let mut events = Vec::new();
     let mut cx = Context::from_waker(Waker::noop());
     while let Poll::Ready(Some(event)) = pin!(&mut *stream).poll_next(&mut cx) {
@@ -14,39 +20,41 @@ fn read(stream: &mut TurnStream) -> Vec<TurnEvent> {
 }
 
 /// Events in short: the name, and the text at its offset.
-fn short(events: &[TurnEvent]) -> Vec<String> {
-    let one = |event: &TurnEvent| match &event.kind {
-        TurnEventKind::MessageDelta(delta) | TurnEventKind::ThoughtDelta(delta) => {
+fn short(events: &[Event]) -> Vec<String> {
+    let one = |event: &Event| match &event.kind {
+        EventKind::MessageDelta(delta) | EventKind::ThoughtDelta(delta) => {
             format!("{}@{} {}", delta.id, delta.offset, delta.text)
         }
-        TurnEventKind::ToolCallDelta { tool, delta } => {
+        EventKind::ToolCallDelta { tool, delta } => {
             format!("{} {tool}@{} {}", delta.id, delta.offset, delta.text)
         }
-        TurnEventKind::ToolCallProgress { id, message } => format!("{id} {message}"),
+        EventKind::ToolExecutionProgress { id, message, .. } => format!("{id} {message}"),
         kind => kind.name().to_owned(),
     };
     events.iter().map(one).collect()
 }
 
-fn gate_closed(id: &str) -> TurnEventKind {
-    TurnEventKind::GateClosed {
+fn gate_closed(id: &str) -> EventKind {
+    EventKind::GateClosed {
         id: id.into(),
-        how: "resolved",
+        how: GateEnd::Resolved,
         by: None,
         note: None,
     }
 }
 
-fn progress(id: &str, message: &str) -> TurnEventKind {
-    TurnEventKind::ToolCallProgress {
+fn progress(id: &str, message: &str) -> EventKind {
+    EventKind::ToolExecutionProgress {
         id: id.into(),
+        checksum: Arc::default(),
+        tool: Arc::default(),
         message: message.to_owned(),
     }
 }
 
 #[test]
 fn a_lagging_reader_gets_merged_deltas_and_loses_nothing() {
-    let hub = EventHub::new(2, false);
+    let hub = hub(2, false);
     let mut stream = hub.subscribe(false);
     let (a, b) = (
         hub.open_text(TextKind::Message, "a".into()),
@@ -76,7 +84,7 @@ fn a_lagging_reader_gets_merged_deltas_and_loses_nothing() {
 
 #[test]
 fn the_turn_yields_to_a_lagging_reader_once_until_it_reads() {
-    let hub = EventHub::new(1, false);
+    let hub = hub(1, false);
     let mut stream = hub.subscribe(false);
     let text = hub.open_text(TextKind::Message, "a".into());
     let yields: Vec<bool> = (0..4).map(|_| hub.push_text(&text, "x")).collect();
@@ -88,7 +96,7 @@ fn the_turn_yields_to_a_lagging_reader_once_until_it_reads() {
 
 #[test]
 fn a_reader_that_attaches_gets_what_was_written_so_far_and_then_the_rest() {
-    let hub = EventHub::new(64, true);
+    let hub = hub(64, true);
     hub.emit(|| gate_closed("g"));
     hub.emit(|| progress("c", "10 %"));
     let message = hub.open_text(TextKind::Message, "m".into());
@@ -123,7 +131,7 @@ fn a_reader_that_attaches_gets_what_was_written_so_far_and_then_the_rest() {
 
 #[test]
 fn without_a_reader_nothing_is_made() {
-    let hub = EventHub::new(1, false);
+    let hub = hub(1, false);
     hub.emit(|| panic!("created without a reader"));
     drop(hub.subscribe(false));
     hub.emit(|| panic!("created without a reader"));
@@ -133,7 +141,7 @@ fn without_a_reader_nothing_is_made() {
 
 #[test]
 fn a_writer_whose_text_is_gone_does_not_touch_another_text() {
-    let hub = EventHub::new(1, false);
+    let hub = hub(1, false);
     let gone = hub.open_text(TextKind::Message, "a".into());
     hub.close_text(&gone);
     let other = hub.open_text(TextKind::Message, "b".into());

@@ -10,7 +10,7 @@ use super::units::{Unit, units};
 use crate::artifact::SpooledArtifact;
 use crate::artifact_tools::SharedArtifactTools;
 use crate::error::{BoxError, Error};
-use crate::event::{Compacted, EventKind, TurnEventKind};
+use crate::event::{Compacted, EventKind};
 use crate::record::{Record, ToolCall, ToolResults};
 use crate::render::Renderer;
 use crate::tool::context::DispatchContext;
@@ -235,8 +235,7 @@ impl Job<'_> {
             tokens_before: measured.tokens(),
             tokens_after: after,
         });
-        turn.emit(|| TurnEventKind::Compacted(Arc::clone(&compacted)));
-        turn.notify(|| EventKind::Compacted(compacted));
+        turn.emit(|| EventKind::Compacted(compacted));
         if let Some(limit) = turn.limit_reached() {
             // The summary has used up the budget. No further request is started.
             turn.end_at_limit(limit);

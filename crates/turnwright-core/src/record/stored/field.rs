@@ -146,6 +146,11 @@ pub(crate) fn time_text(time: SystemTime) -> String {
     format!("{:.9}", Timestamp::try_from(time).unwrap_or(clamped))
 }
 
+/// Serialises a time as [`time_text`] writes it.
+pub(crate) fn rfc3339<S: serde::Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&time_text(*time))
+}
+
 impl AsText for SystemTime {
     const EXPECTED: &'static str = "a time like `2026-01-31T23:59:59.000000001Z`";
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::error::Error;
 
-pub(crate) use field::time_text;
+pub(crate) use field::{rfc3339, time_text};
 pub(super) use field::{Stored, part};
 
 /// The version of the stored form.

@@ -15,7 +15,7 @@ use crate::checksum::{Hex, digest_of};
 use crate::deadline::{TimeLimit, Waits};
 use crate::effects::Effects;
 use crate::error::Error;
-use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
+use crate::event::{EventKind, Level, LogEntry};
 use crate::gate::{TurnGate, Waiter};
 use crate::principal::Principal;
 use crate::record::{CallRequest, Exposure};
@@ -191,16 +191,11 @@ impl ToolContext {
 
     /// Reports progress.
     pub fn progress(&self, message: impl Into<String>) {
-        let message = message.into();
-        self.turn().emit(|| TurnEventKind::ToolCallProgress {
-            id: self.0.call.id.shared(),
-            message: message.clone(),
-        });
-        self.turn().notify(|| EventKind::ToolExecutionProgress {
+        self.turn().emit(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             checksum: self.0.checksum.shared(),
             tool: Arc::clone(&self.0.call.name),
-            message,
+            message: message.into(),
         });
     }
 }

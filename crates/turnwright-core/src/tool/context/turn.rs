@@ -16,7 +16,7 @@ use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::checksum::digest_of;
 use crate::error::ErrorCode;
-use crate::event::{EventBus, EventHub, EventKind, TurnEventKind};
+use crate::event::{EventBus, EventHub, EventKind};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
@@ -84,7 +84,7 @@ impl TurnContext {
     /// Returns the event bus.
     #[must_use]
     pub fn events(&self) -> &EventBus {
-        &self.0.parts.events
+        self.hub().bus()
     }
 
     /// Returns the cancellation token of the turn. It is not cancelled when a call times out: see
@@ -239,8 +239,7 @@ impl TurnContext {
         for outer in self.and_outer().skip(1) {
             outer.0.usage.lock().below += usage.tokens;
         }
-        self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
-        self.notify(|| EventKind::Usage(usage));
+        self.emit(|| EventKind::Usage(usage));
     }
 
     /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
@@ -255,19 +254,22 @@ impl TurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
-    pub(crate) fn notify(&self, kind: impl FnOnce() -> EventKind) {
-        let parts = &self.0.parts;
-        parts.events.notify(&parts.id, &parts.conversation_id, kind);
-    }
-
-    /// Returns the event stream of the turn.
+    /// Returns the events of the turn.
     pub(crate) fn hub(&self) -> &Arc<EventHub> {
         &self.0.parts.hub
     }
 
-    /// Emits an event on the event stream. The event is created only if the stream has a reader or may get one later.
-    pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
+    /// Emits an event: to observers, and on the event stream if it is public. It is created only if someone gets it.
+    pub(crate) fn emit(&self, kind: impl FnOnce() -> EventKind) {
         self.hub().emit(kind);
+    }
+
+    /// Emits an event, also on the event streams of outer turns, which share their gates.
+    pub(crate) fn emit_outward(&self, kind: EventKind) {
+        for outer in self.and_outer().skip(1) {
+            outer.hub().forward(self.hub().event(kind.clone()));
+        }
+        self.emit(|| kind);
     }
 
     /// Returns whether the events of the turn have a reader or may get one later.
@@ -297,7 +299,7 @@ impl TurnContext {
         self.cancellation().cancel();
         self.0.gates.end();
         // The last event was already emitted, unless the runtime was shut down during the turn.
-        self.hub().end(|| TurnEventKind::Ended {
+        self.hub().end(|| EventKind::TurnEnd {
             status: crate::record::TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
             message: Some("the turn was aborted: the runtime was shut down".to_owned()),

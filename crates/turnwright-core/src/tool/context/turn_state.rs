@@ -13,7 +13,7 @@ use super::outer::{Outer, RunningReads};
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
-use crate::event::{EventBus, EventHub};
+use crate::event::EventHub;
 use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
@@ -105,9 +105,8 @@ pub(crate) struct TurnParts {
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
     pub(crate) stash: Stash,
-    pub(crate) events: EventBus,
     pub(crate) cancellation: Cancellation,
-    /// The event stream of the turn.
+    /// The events of the turn.
     pub(crate) hub: Arc<EventHub>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
     /// The turn of the outer call.

@@ -342,7 +342,7 @@ async fn readers_of_the_stream_are_informed() {
     let mut turn = runner.start(say("question 5"));
     let mut found = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::Compacted(compacted) = &event.kind {
+        if let EventKind::Compacted(compacted) = &event.kind {
             found.push((compacted.exchanges, serde_json::to_value(&event).unwrap()));
         }
     }

@@ -197,7 +197,7 @@ async fn gates_and_refused_calls_are_counted() {
         .start(TurnInput::new("hi").conversation("c"));
     let gates = turn.gates();
     while let Some(event) = turn.next().await {
-        if let turnwright_core::TurnEventKind::GateOpened(gate) = event.kind {
+        if let turnwright_core::EventKind::GateOpened(gate) = event.kind {
             let answer = match gate.kind.as_str() {
                 "colour" => GateAnswer::from(json!("red")),
                 _ => GateAnswer::deny("No."),

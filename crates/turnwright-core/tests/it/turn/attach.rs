@@ -22,27 +22,23 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, event: &TurnEvent) {
+    fn show(&mut self, event: &Event) {
         match &event.kind {
-            TurnEventKind::MessageDelta(delta)
-            | TurnEventKind::ThoughtDelta(delta)
-            | TurnEventKind::ToolCallDelta { delta, .. } => {
+            EventKind::MessageDelta(delta)
+            | EventKind::ThoughtDelta(delta)
+            | EventKind::ToolCallDelta { delta, .. } => {
                 let text = self.texts.entry(delta.id.to_string()).or_default();
                 assert_eq!(text.len(), delta.offset, "a gap or a duplicate: {delta:?}");
                 text.push_str(&delta.text);
             }
-            TurnEventKind::Discarded { id } => drop(self.texts.remove(&**id)),
-            TurnEventKind::ToolCallProgress { .. } => {}
+            EventKind::Discarded { id } => drop(self.texts.remove(&**id)),
+            EventKind::ToolExecutionProgress { .. } => {}
             kind => {
                 // Random ids of records are those of the same turn.
                 self.happened.push(format!("{kind:?}"));
                 let settled = match kind {
-                    TurnEventKind::Message(message) => {
-                        Some((message.id(), message.text().to_owned()))
-                    }
-                    TurnEventKind::Thought(thought) => {
-                        Some((thought.id(), thought.text().to_owned()))
-                    }
+                    EventKind::Message(message) => Some((message.id(), message.text().to_owned())),
+                    EventKind::Thought(thought) => Some((thought.id(), thought.text().to_owned())),
                     _ => None,
                 };
                 if let Some((id, text)) = settled {
@@ -55,7 +51,7 @@ impl Screen {
 
     /// The part that is stored.
     fn stored(mut self) -> Self {
-        const STORED: [&str; 5] = ["started", "thought", "message", "toolCall {", "ended"];
+        const STORED: [&str; 5] = ["turnStart", "thought", "message", "toolCall {", "turnEnd"];
         self.happened
             .retain(|event| STORED.iter().any(|name| event.starts_with(name)));
         self
@@ -129,7 +125,7 @@ async fn attach_after(count: usize) -> Option<(Screen, Screen, Vec<String>)> {
         };
         events += 1;
         all.show(&event);
-        if let TurnEventKind::GateOpened(gate) = &event.kind {
+        if let EventKind::GateOpened(gate) = &event.kind {
             let _ = first.gates().approve(&gate.id);
         }
     }
@@ -153,8 +149,8 @@ async fn a_reader_that_attaches_after_any_event_sees_what_the_first_one_sees() {
     let (mut points, mut live) = (0, 0);
     while let Some((all, attached, calls)) = attach_after(points).await {
         let names: Vec<&str> = attached.happened.iter().map(String::as_str).collect();
-        assert!(names[0].starts_with("started"), "{names:?}");
-        assert!(names[names.len() - 1].starts_with("ended"), "{names:?}");
+        assert!(names[0].starts_with("turnStart"), "{names:?}");
+        assert!(names[names.len() - 1].starts_with("turnEnd"), "{names:?}");
         // The first reader reads the last events after the turn has ended.
         let from_store = !names.iter().any(|name| name.starts_with("usage"));
         let (all, attached) = (all.without_calls(&calls), attached.without_calls(&calls));
@@ -175,7 +171,7 @@ async fn a_turn_that_has_ended_is_replayed_from_its_records() {
     let mut turn = runner.start(input());
     let mut all = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = &event.kind {
+        if let EventKind::GateOpened(gate) = &event.kind {
             turn.gates().approve(&gate.id).unwrap();
         }
         all.push(event.name());
@@ -186,7 +182,7 @@ async fn a_turn_that_has_ended_is_replayed_from_its_records() {
     while let Some(event) = again.next().await {
         replayed.push(event.name());
     }
-    let stored = ["started", "thought", "message", "toolCall", "ended"];
+    let stored = ["turnStart", "thought", "message", "toolCall", "turnEnd"];
     all.retain(|name| stored.contains(name));
     assert_eq!(replayed, all);
     let stored = again.await;
@@ -208,7 +204,7 @@ async fn the_replay_contains_how_the_turn_ended() {
     assert_eq!(
         (&last["event"], &last["status"], &last["code"]),
         (
-            &json!("ended"),
+            &json!("turnEnd"),
             &json!("failed"),
             &json!(failed.code().as_str())
         )
@@ -227,7 +223,7 @@ async fn an_attached_turn_can_be_cancelled_and_its_gates_answered() {
     let mut attached = runner.attach(TALK, TURN).await.unwrap();
     drop(started);
     while let Some(event) = attached.next().await {
-        if let TurnEventKind::GateOpened(gate) = &event.kind {
+        if let EventKind::GateOpened(gate) = &event.kind {
             assert!(attached.gates().approve(&gate.id).unwrap());
             attached.cancel().unwrap();
         }
@@ -270,7 +266,7 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
     }
     assert_eq!(
         names,
-        ["started", "toolCall", "leaseWait", "message", "ended"]
+        ["turnStart", "toolCall", "leaseWait", "message", "turnEnd"]
     );
     assert_eq!(followed.await.text, "done");
     assert_eq!(turn.await.text, "done");
@@ -368,7 +364,7 @@ fn a_turn_of_a_dead_process_must_be_resumed_and_can_replay_its_records() {
         }
         #[rustfmt::skip]
         assert_eq!(names, [
-            "started", "thought", "message", "toolCallStarted", "toolCall", "messageDelta", "message", "ended",
+            "turnStart", "thought", "message", "toolExecutionStart", "toolCall", "messageDelta", "message", "turnEnd",
         ]);
     });
 }
@@ -389,6 +385,6 @@ async fn a_suspended_turn_shows_its_records_and_gates() {
     while let Some(event) = turn.next().await {
         names.push(event.name());
     }
-    assert_eq!(names, ["started", "turnGateOpen", "ended"]);
+    assert_eq!(names, ["turnStart", "turnGateOpen", "turnEnd"]);
     assert!(turn.await.is_suspended());
 }

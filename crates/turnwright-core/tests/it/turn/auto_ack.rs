@@ -69,8 +69,8 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
     let mut ids = Vec::new();
     while let Some(event) = turn.next().await {
         match event.kind {
-            TurnEventKind::Message(message) => ids.push(message.id().to_owned()),
-            TurnEventKind::AnswerRejected { id, reason, .. } => {
+            EventKind::Message(message) => ids.push(message.id().to_owned()),
+            EventKind::AnswerRejected { id, reason, .. } => {
                 assert!(reason.contains("Say \"yes\"."), "{reason}");
                 rejected.push(id.unwrap().to_string());
             }

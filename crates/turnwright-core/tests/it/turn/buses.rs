@@ -9,7 +9,7 @@ use turnwright_core::event::Level;
 
 use super::*;
 
-async fn heard(mut turn: Turn) -> (Vec<TurnEvent>, TurnOutcome) {
+async fn heard(mut turn: Turn) -> (Vec<Event>, TurnOutcome) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         events.push(event);
@@ -30,31 +30,31 @@ async fn the_stream_has_deltas_with_offsets_and_then_the_record() {
         .build()
         .unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
-    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    let names: Vec<&str> = events.iter().map(Event::name).collect();
     #[rustfmt::skip]
     assert_eq!(names, [
-        "started", "thoughtDelta", "thought", "messageDelta", "messageDelta", "messageDelta", "message", "toolCallStarted",
-        "toolCall", "messageDelta", "message", "ended",
+        "turnStart", "thoughtDelta", "thought", "messageDelta", "messageDelta", "messageDelta", "message", "toolExecutionStart",
+        "toolCall", "messageDelta", "message", "turnEnd",
     ]);
     let mut text = String::new();
     let mut ids = Vec::new();
     for event in &events[3..6] {
-        let TurnEventKind::MessageDelta(delta) = &event.kind else {
+        let EventKind::MessageDelta(delta) = &event.kind else {
             panic!()
         };
         assert_eq!(delta.offset, text.len(), "in bytes");
         text.push_str(&delta.text);
         ids.push(Arc::clone(&delta.id));
     }
-    let TurnEventKind::Message(message) = &events[6].kind else {
+    let EventKind::Message(message) = &events[6].kind else {
         panic!()
     };
     assert_eq!((message.text(), text.as_str()), ("Grüß Gott", "Grüß Gott"));
     assert!(ids.iter().all(|id| **id == *message.id()));
-    let TurnEventKind::ToolCallStarted { id, tool, .. } = &events[7].kind else {
+    let EventKind::ToolExecutionStart { id, tool, .. } = &events[7].kind else {
         panic!()
     };
-    let TurnEventKind::ToolCall(call) = &events[8].kind else {
+    let EventKind::ToolCall(call) = &events[8].kind else {
         panic!()
     };
     assert_eq!((&**id, &**tool), (call.id(), "act"));
@@ -79,12 +79,12 @@ async fn the_stream_has_call_deltas_and_discards() {
     })]);
     let runner = runner(model).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
-    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    let names: Vec<&str> = events.iter().map(Event::name).collect();
     #[rustfmt::skip]
     assert_eq!(names, [
-        "started", "toolCallDelta", "toolCallDelta", "messageDelta", "discarded", "messageDelta", "message", "ended",
+        "turnStart", "toolCallDelta", "toolCallDelta", "messageDelta", "discarded", "messageDelta", "message", "turnEnd",
     ]);
-    let TurnEventKind::MessageDelta(after) = &events[5].kind else {
+    let EventKind::MessageDelta(after) = &events[5].kind else {
         panic!()
     };
     assert_eq!((after.offset, outcome.text.as_str()), (0, "whole"));
@@ -198,10 +198,10 @@ fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
 }
 
 /// The concatenated deltas of a stream, each at its offset.
-fn text_of(events: &[TurnEvent]) -> String {
+fn text_of(events: &[Event]) -> String {
     let mut text = String::new();
     for event in events {
-        if let TurnEventKind::MessageDelta(delta) = &event.kind {
+        if let EventKind::MessageDelta(delta) = &event.kind {
             assert_eq!(delta.offset, text.len());
             text.push_str(&delta.text);
         }
@@ -225,9 +225,9 @@ async fn a_turn_does_not_wait_for_a_slow_reader_which_gets_merged_deltas() {
         events.push(event);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    let names: Vec<&str> = events.iter().map(Event::name).collect();
     let deltas = ["messageDelta"; 3];
-    let expected = [&["started"], &deltas[..], &["message", "ended"]].concat();
+    let expected = [&["turnStart"], &deltas[..], &["message", "turnEnd"]].concat();
     assert_eq!(names, expected);
     assert_eq!(text_of(&events), turn.await.text);
 }
@@ -277,7 +277,7 @@ async fn a_turn_that_cannot_start_has_a_first_and_a_last_event() {
             &values[0]["turnId"],
             &values[0]["conversationId"]
         ),
-        (&json!("started"), &json!("t"), &json!("c"))
+        (&json!("turnStart"), &json!("t"), &json!("c"))
     );
     assert_eq!(
         (
@@ -286,7 +286,7 @@ async fn a_turn_that_cannot_start_has_a_first_and_a_last_event() {
             &values[1]["code"]
         ),
         (
-            &json!("ended"),
+            &json!("turnEnd"),
             &json!("failed"),
             &json!(error.code().as_str())
         )
@@ -319,7 +319,7 @@ async fn the_deltas_of_a_long_text_are_no_larger_than_the_text() {
     let bytes: usize = events
         .iter()
         .map(|event| match &event.kind {
-            TurnEventKind::MessageDelta(delta) => delta.text.len(),
+            EventKind::MessageDelta(delta) => delta.text.len(),
             _ => 0,
         })
         .sum();
@@ -369,9 +369,9 @@ async fn a_record_stored_by_user_code_is_on_the_stream_once() {
     let text: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.kind {
-            TurnEventKind::Message(record) => Some(record.id().to_owned()),
-            TurnEventKind::Thought(record) => Some(record.id().to_owned()),
-            TurnEventKind::ToolCall(record) => Some(record.id().to_owned()),
+            EventKind::Message(record) => Some(record.id().to_owned()),
+            EventKind::Thought(record) => Some(record.id().to_owned()),
+            EventKind::ToolCall(record) => Some(record.id().to_owned()),
             _ => None,
         })
         .collect();
@@ -437,7 +437,7 @@ async fn events_are_serialised_with_the_names_of_the_reference() {
         let value = serde_json::to_value(&event).unwrap();
         assert_eq!(value["event"], event.name());
         streamed.push(event.name());
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             assert!(turn.gates().approve(&gate.id).unwrap());
         }
     }

@@ -112,7 +112,10 @@ async fn a_call_moved_to_another_task_is_closed_before_the_turn_ends() {
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
     assert!(outcome.is_answered());
     let names = observed.names();
-    assert_eq!(names[names.len() - 2..], ["toolExecutionEnd", "turnEnd"]);
+    assert_eq!(
+        names[names.len() - 3..],
+        ["toolExecutionEnd", "toolCall", "turnEnd"]
+    );
     let call = outcome.tool_calls().next().unwrap();
     assert!(
         call.text()
@@ -328,7 +331,7 @@ async fn the_stream_has_approval_gates_and_operators_see_why_a_tool_failed() {
     let gates = turn.gates();
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::GateOpened(gate) = &event.kind {
+        if let EventKind::GateOpened(gate) = &event.kind {
             assert_eq!(gate.question["tool"], "act");
             assert!(gates.approve(&gate.id).unwrap());
         }
@@ -339,7 +342,7 @@ async fn the_stream_has_approval_gates_and_operators_see_why_a_tool_failed() {
         [
             "turnGateOpen",
             "turnGateClosed",
-            "toolCallStarted",
+            "toolExecutionStart",
             "toolCall"
         ]
     );

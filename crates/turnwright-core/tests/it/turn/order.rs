@@ -115,8 +115,8 @@ async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
     #[rustfmt::skip]
     assert_eq!(observed.names(), [
         "turnStart", "dispatchStart",
-        "iterationStart", "toolExecutionStart", "toolExecutionEnd", "iterationEnd",
-        "iterationStart", "iterationEnd",
+        "iterationStart", "toolExecutionStart", "toolExecutionEnd", "toolCall", "iterationEnd",
+        "iterationStart", "message", "iterationEnd",
         "dispatchEnd", "turnEnd",
     ]);
     observed.assert_paired();

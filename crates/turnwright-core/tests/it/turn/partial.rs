@@ -70,7 +70,7 @@ async fn a_rejected_answer_resets_the_partial_answer() {
             _ => unreachable!(),
         });
     }
-    names.retain(|name| !["messageDelta", "started", "usage", "ended"].contains(&&**name));
+    names.retain(|name| !["messageDelta", "turnStart", "usage", "turnEnd"].contains(&&**name));
     assert_eq!(
         names,
         [

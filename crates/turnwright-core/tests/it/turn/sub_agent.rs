@@ -356,7 +356,7 @@ async fn a_gate_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
         names.push(event.name());
-        if let TurnEventKind::GateOpened(gate) = event.kind {
+        if let EventKind::GateOpened(gate) = event.kind {
             assert_eq!(gate.question["tool"], "act");
             assert_eq!(gate.question["outerTools"], json!(["research"]));
             assert!(turn.gates().approve(&gate.id).unwrap());
@@ -365,7 +365,7 @@ async fn a_gate_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     assert_eq!(turn.await.into_answer().unwrap(), "acted");
     #[rustfmt::skip]
     assert_eq!(names, [
-        "started", "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message", "ended",
+        "turnStart", "toolExecutionStart", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message", "turnEnd",
     ]);
 }
 

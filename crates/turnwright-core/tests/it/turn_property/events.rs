@@ -121,8 +121,9 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                     observed.started.contains_key(&**id) || open.tools.contains_key(&**id);
                 check(!started, "a call is refused after its start");
             }
-            EventKind::GateOpened { id, tool_call, .. } => {
-                let call = tool_call.as_deref().map(str::to_owned);
+            EventKind::GateOpened(gate) => {
+                let (id, call) = (&gate.id, &gate.tool_call);
+                let call = call.as_deref().map(str::to_owned);
                 check(!open.closed_gates.contains(&**id), "a gate opens again");
                 let before = open.gates.insert(id.to_string(), call);
                 check(before.is_none(), "a gate opens twice");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use turnwright_core::event::{TurnEvent, TurnEventKind};
+use turnwright_core::event::{Event, EventKind};
 use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, LedgerEntry, RecordKind, ToolResults};
 use turnwright_core::runner::Limit;
@@ -310,37 +310,37 @@ impl Turn<'_> {
         let mut records: Vec<String> = Vec::new();
         let mut begun: BTreeSet<String> = BTreeSet::new();
         let heard = seen.heard.lock();
-        let names: Vec<&str> = heard.iter().map(TurnEvent::name).collect();
-        let framed = names.first() == Some(&"started")
-            && names.iter().position(|name| *name == "ended") == Some(names.len() - 1);
+        let names: Vec<&str> = heard.iter().map(Event::name).collect();
+        let framed = names.first() == Some(&"turnStart")
+            && names.iter().position(|name| *name == "turnEnd") == Some(names.len() - 1);
         self.check(framed, || format!("heard {names:?}"));
         for event in heard.iter() {
             match &event.kind {
-                TurnEventKind::Started { .. } | TurnEventKind::Ended { .. } => {}
-                TurnEventKind::MessageDelta(delta) | TurnEventKind::ThoughtDelta(delta) => {
+                EventKind::TurnStart { .. } | EventKind::TurnEnd { .. } => {}
+                EventKind::MessageDelta(delta) | EventKind::ThoughtDelta(delta) => {
                     let text = texts.entry(delta.id.to_string()).or_default();
                     self.check(text.len() == delta.offset, || {
                         format!("{delta:?} comes after {} bytes", text.len())
                     });
                     text.push_str(&delta.text);
                 }
-                TurnEventKind::Message(record) => {
+                EventKind::Message(record) => {
                     records.push(shown(&Record::Message(Arc::clone(record))));
                 }
-                TurnEventKind::Thought(record) => {
+                EventKind::Thought(record) => {
                     records.push(shown(&Record::Thought(Arc::clone(record))));
                 }
-                TurnEventKind::ToolCall(record) => {
+                EventKind::ToolCall(record) => {
                     records.push(shown(&Record::ToolCall(Arc::clone(record))));
                 }
-                TurnEventKind::GateOpened(gate) => {
+                EventKind::GateOpened(gate) => {
                     let first = begun.insert(gate.id.to_string());
                     self.check(first, || format!("{} is opened twice", gate.id));
                 }
-                TurnEventKind::GateClosed { id, .. } => {
+                EventKind::GateClosed { id, .. } => {
                     self.check(begun.contains(&**id), || format!("{id} is closed"));
                 }
-                TurnEventKind::ToolCallStarted { id, .. } => {
+                EventKind::ToolExecutionStart { id, .. } => {
                     let first = begun.insert(id.to_string());
                     self.check(first, || format!("{id} begins twice"));
                 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::event::EventKind;
+use turnwright_core::gate::GateEnd;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, ToolResults};
@@ -15,8 +16,8 @@ use turnwright_core::store::StoreExt as _;
 use turnwright_core::tool::approval::always;
 use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 use turnwright_core::{
-    Cancellation, DispatchContext, Next, Tool, ToolContext, ToolRegistry, TurnContext,
-    TurnEventKind, TurnInput, TurnStatus,
+    Cancellation, DispatchContext, Next, Tool, ToolContext, ToolRegistry, TurnContext, TurnInput,
+    TurnStatus,
 };
 use turnwright_testkit::store::storage_of;
 
@@ -65,7 +66,11 @@ async fn a_call_cancelled_while_it_is_recorded_does_not_start() {
     let (record, ()) = tokio::join!(call, cancel);
     assert!(matches!(record.results(), ToolResults::Refusal(_)));
     let ran = (runs.load(Ordering::SeqCst), reported.load(Ordering::SeqCst));
-    assert_eq!(ran, (0, 1), "runs, and the event of the refusal");
+    assert_eq!(
+        ran,
+        (0, 2),
+        "runs, and the events of the refusal and of the record"
+    );
     let stored = slow.records(&conversation_id).await.unwrap();
     let states: Vec<CallState> = stored
         .iter()
@@ -142,7 +147,11 @@ async fn the_approver_keeps_its_timeout_after_the_last_gates_handle_is_dropped()
         assert_eq!(start.elapsed(), Duration::from_millis(expected));
         let granted = answers_after.is_some();
         assert_eq!(runs.load(Ordering::SeqCst), usize::from(granted));
-        let how = if granted { "resolved" } else { "timedOut" };
+        let how = if granted {
+            GateEnd::Resolved
+        } else {
+            GateEnd::TimedOut
+        };
         assert_eq!(*closed.lock(), [how]);
     }
 }
@@ -166,7 +175,7 @@ async fn a_piece_whose_push_is_dropped_is_complete_in_stream_and_text() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     let mut heard = String::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::MessageDelta(delta) = event.kind {
+        if let EventKind::MessageDelta(delta) = event.kind {
             assert_eq!(delta.offset, heard.len());
             heard.push_str(&delta.text);
         }

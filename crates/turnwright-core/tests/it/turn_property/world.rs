@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use turnwright_core::event::{Event, EventKind};
 use turnwright_core::store::ConversationId;
-use turnwright_core::{Cancellation, ToolContext, TurnContext, TurnEvent};
+use turnwright_core::{Cancellation, ToolContext, TurnContext};
 
 use super::script::{Act, Call, Cut, Pipe, Script, TurnScript};
 use super::watched_store::{Watched, WatchedStore};
@@ -40,7 +40,7 @@ pub(super) struct Seen {
     pub(super) completed: AtomicUsize,
     /// Calls whose handler was started, with its arguments.
     pub(super) ran: Mutex<Vec<(String, Value)>>,
-    pub(super) heard: Mutex<Vec<TurnEvent>>,
+    pub(super) heard: Mutex<Vec<Event>>,
     pub(super) heard_all: AtomicBool,
 }
 

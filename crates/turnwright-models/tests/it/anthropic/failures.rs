@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnwright_core::{ErrorCode, ErrorKind, ModelSettings, TurnEventKind};
+use turnwright_core::{ErrorCode, ErrorKind, EventKind, ModelSettings};
 use turnwright_models::Anthropic;
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::{Answer, Server, Step};
@@ -52,8 +52,8 @@ async fn error_event_retracts_what_was_shown_and_is_retried() {
     let (mut shown, mut discarded) = (String::new(), 0);
     while let Some(event) = events.next().await {
         match event.kind {
-            TurnEventKind::MessageDelta(delta) => shown.push_str(&delta.text),
-            TurnEventKind::Discarded { .. } => {
+            EventKind::MessageDelta(delta) => shown.push_str(&delta.text),
+            EventKind::Discarded { .. } => {
                 shown.clear();
                 discarded += 1;
             }

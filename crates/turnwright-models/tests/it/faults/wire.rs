@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use turnwright_core::runner::Limit;
 use turnwright_core::store::MemoryStore;
-use turnwright_core::{Budget, ErrorCode, TurnEventKind, TurnInput, TurnStatus};
+use turnwright_core::{Budget, ErrorCode, EventKind, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, FaultPosition, HUGE};
@@ -168,7 +168,7 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
         loop {
             let event = timeout(BOUND, turn.next()).await.expect("in time");
             match event.expect("the stream continues").kind {
-                TurnEventKind::MessageDelta(_) | TurnEventKind::ToolCallDelta { .. } => break,
+                EventKind::MessageDelta(_) | EventKind::ToolCallDelta { .. } => break,
                 _ => {}
             }
         }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{
-    Effects, ErrorCode, ErrorKind, Media, Message, ModelSettings, Tool, ToolContext, ToolOutput,
-    TurnEventKind, TurnInput,
+    Effects, ErrorCode, ErrorKind, EventKind, Media, Message, ModelSettings, Tool, ToolContext,
+    ToolOutput, TurnInput,
 };
 use turnwright_models::responses::{Options, ResponsesCodec};
 use turnwright_models::retry::RetryPolicy;
@@ -268,13 +268,13 @@ async fn failed_attempts_are_retried_and_retracted() {
     let mut discarded = 0;
     while let Some(event) = events.next().await {
         match event.kind {
-            TurnEventKind::MessageDelta(delta) => {
+            EventKind::MessageDelta(delta) => {
                 shown
                     .entry(delta.id.to_string())
                     .or_default()
                     .push_str(&delta.text);
             }
-            TurnEventKind::Discarded { id } => {
+            EventKind::Discarded { id } => {
                 shown.remove(&*id).unwrap();
                 discarded += 1;
             }

@@ -134,8 +134,8 @@ fn observe(world: &World, event: &Event) {
     match &event.kind {
         EventKind::ToolExecutionStart { .. } => world.arrive(Stage::Started, conversation),
         EventKind::ToolExecutionEnd { .. } => world.arrive(Stage::Ended, conversation),
-        EventKind::GateOpened { id, kind, .. } => {
-            world.note("opened", &[&event.turn_id, id, kind.as_str()]);
+        EventKind::GateOpened(gate) => {
+            world.note("opened", &[&event.turn_id, &gate.id, gate.kind.as_str()]);
         }
         EventKind::Warning { message, .. } => world.note("warning", &[&event.turn_id, message]),
         _ => {}

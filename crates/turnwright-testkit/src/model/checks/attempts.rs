@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnwright_core::{ErrorCode, TurnEventKind};
+use turnwright_core::{ErrorCode, EventKind};
 
 use crate::model::exchange::{Exchange, answered, events, failed, pieces};
 use crate::server::Answer;
@@ -30,7 +30,7 @@ pub(super) async fn restarted(exchange: &Exchange<'_>) -> Outcome {
         let runner = exchange.runner()?.build()?;
         let (events, outcome) = events(runner.start("Hi")).await;
         answered(&outcome, "Hello again.")?;
-        let discarded = |kind: &TurnEventKind| matches!(kind, TurnEventKind::Discarded { .. });
+        let discarded = |kind: &EventKind| matches!(kind, EventKind::Discarded { .. });
         ensure(events.iter().any(|event| discarded(&event.kind)), || {
             format!("{fault}: the pieces of the broken response were not discarded")
         })?;

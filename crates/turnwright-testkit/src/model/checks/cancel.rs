@@ -1,6 +1,6 @@
 //! Cancellation.
 
-use turnwright_core::{TurnEventKind, TurnStatus};
+use turnwright_core::{EventKind, TurnStatus};
 
 use crate::model::exchange::Exchange;
 use crate::server::fault::{Fault, FaultPosition};
@@ -12,7 +12,7 @@ pub(super) async fn connection(exchange: &Exchange<'_>) -> Outcome {
     let mut turn = runner.start("Hi");
     loop {
         match turn.next().await.map(|event| event.kind) {
-            Some(TurnEventKind::MessageDelta(_)) => break,
+            Some(EventKind::MessageDelta(_)) => break,
             Some(_) => {}
             None => return Err(Broken("the text was not shown as it arrived".to_owned())),
         }

@@ -1,6 +1,6 @@
 //! Text and reasoning.
 
-use turnwright_core::{ErrorCode, TurnEventKind};
+use turnwright_core::{ErrorCode, EventKind};
 
 use crate::model::exchange::{Exchange, answered, events, failed, pieces};
 use crate::server::model::{self, Protocol, Reply};
@@ -57,7 +57,7 @@ pub(super) async fn reasoning(exchange: &Exchange<'_>) -> Outcome {
         same("the thoughts", thoughts, ["Hm, let me see."])?;
         let shown = events
             .iter()
-            .any(|event| matches!(event.kind, TurnEventKind::Thought(_)));
+            .any(|event| matches!(event.kind, EventKind::Thought(_)));
         ensure(shown, || "there is no event for the thought".to_owned())?;
     }
     Ok(())

@@ -185,12 +185,12 @@ async fn a_call_of_a_truncated_response_is_not_run_after_a_resume() {
     let mut turn = runner.start(go_input());
     let mut heard = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEventKind::ToolCallIncomplete(call) = &event.kind {
+        if let EventKind::ToolCallIncomplete(call) = &event.kind {
             assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
         }
         heard.push(event.name());
     }
-    assert_eq!(heard, ["started", "toolCallIncomplete", "ended"]);
+    assert_eq!(heard, ["turnStart", "toolCallIncomplete", "turnEnd"]);
     assert!(!turn.await.is_answered());
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");

@@ -368,8 +368,8 @@ fn a_reader_learns_what_it_waits_for_when_a_process_may_be_gone() {
         events
     });
     let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
-    assert_eq!(names, ["started", "leaseWait", "ended"]);
-    assert_eq!(events[1]["turnId"], TURN);
+    assert_eq!(names, ["turnStart", "leaseWait", "turnEnd"]);
+    assert_eq!(events[1]["heldBy"], TURN);
     let most = events[1]["atMostMs"].as_f64().unwrap();
     assert!(
         most > 3_500_000.0 && most <= TERM.as_secs_f64() * 1e3,
@@ -400,9 +400,9 @@ async fn a_turn_that_waits_for_a_lease_says_so_and_names_the_holder_if_it_fails(
         events.push(serde_json::to_value(&event).unwrap());
     }
     let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
-    assert_eq!(names, ["started", "leaseWait", "ended"]);
+    assert_eq!(names, ["turnStart", "leaseWait", "turnEnd"]);
     assert_eq!(
-        (&events[1]["turnId"], &events[2]["blockedBy"]),
+        (&events[1]["heldBy"], &events[2]["blockedBy"]),
         (&json!("turn-9"), &json!("turn-9"))
     );
     assert_eq!(events[2]["code"], "E_TURN_HELD");
@@ -429,7 +429,7 @@ async fn a_second_message_fails_at_once_while_the_same_runner_runs_a_turn() {
             names.push(event.name());
         }
         // Without `leaseWait`, which comes after a second.
-        assert_eq!(names, ["started", "ended"]);
+        assert_eq!(names, ["turnStart", "turnEnd"]);
         assert_eq!(code_of(&second.await), "E_TURN_HELD");
     }
     go.notify_one();

@@ -254,7 +254,7 @@ fn the_answered_turn_is_replayed_and_waits_again_if_other_gates_are_open() {
         while let Some(event) = turn.next().await {
             last = Some(event);
         }
-        let TurnEventKind::Ended { status, gates, .. } = last.unwrap().kind else {
+        let EventKind::TurnEnd { status, gates, .. } = last.unwrap().kind else {
             panic!("no end")
         };
         assert_eq!(status, TurnState::Suspended);
@@ -398,7 +398,7 @@ fn a_turn_whose_reader_disconnects_still_waits_for_its_approval() {
         let mut turn = runner.start(go_input());
         let gate = loop {
             let event = turn.next().await.expect("the turn waits");
-            if let TurnEventKind::GateOpened(gate) = event.kind {
+            if let EventKind::GateOpened(gate) = event.kind {
                 break gate;
             }
         };

@@ -3,19 +3,19 @@
 use super::*;
 
 /// The names of the events of a turn, and its last event.
-async fn read(mut turn: Turn) -> (Vec<&'static str>, TurnEvent) {
+async fn read(mut turn: Turn) -> (Vec<&'static str>, Event) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         events.push(event);
     }
     let last = events.last().unwrap().clone();
-    (events.iter().map(TurnEvent::name).collect(), last)
+    (events.iter().map(Event::name).collect(), last)
 }
 
 /// The ids of the gates that an end says are open.
 #[track_caller]
-fn left_open(last: &TurnEvent) -> Vec<Arc<str>> {
-    let TurnEventKind::Ended { status, gates, .. } = &last.kind else {
+fn left_open(last: &Event) -> Vec<Arc<str>> {
+    let EventKind::TurnEnd { status, gates, .. } = &last.kind else {
         panic!("{last:?}")
     };
     assert_eq!(*status, TurnState::Suspended);
@@ -53,7 +53,7 @@ fn a_suspended_turn_does_not_say_that_its_gates_are_closed_and_its_end_names_the
 
         // A reader that comes later sees the same.
         let (names, attached) = read(runner.attach(TALK, TURN).await.unwrap()).await;
-        assert_eq!(names, ["started", "turnGateOpen", "ended"]);
+        assert_eq!(names, ["turnStart", "turnGateOpen", "turnEnd"]);
         assert_eq!(left_open(&attached), left_open(&last));
     });
 }

@@ -7,33 +7,33 @@ use crate::record::{ProviderState, ToolResults};
 #[test]
 fn events_serialise_to_json() {
     let delta = |text: &str| Delta::new("m".into(), 3, text);
-    let written = |event: TurnEventKind| serde_json::to_value(event).unwrap();
+    let written = |event: EventKind| serde_json::to_value(event).unwrap();
     assert_eq!(
-        written(TurnEventKind::MessageDelta(delta("lo"))),
+        written(EventKind::MessageDelta(delta("lo"))),
         json!({ "event": "messageDelta", "id": "m", "offset": 3, "text": "lo" })
     );
     let tool = "look".into();
     assert_eq!(
-        written(TurnEventKind::ToolCallDelta {
+        written(EventKind::ToolCallDelta {
             tool,
             delta: delta("{")
         }),
         json!({ "event": "toolCallDelta", "id": "m", "offset": 3, "text": "{", "tool": "look" })
     );
     let message = Message::assistant("Hello").id("m").build().unwrap();
-    let event = written(TurnEventKind::Message(message));
+    let event = written(EventKind::Message(message));
     assert_eq!(
         (&event["event"], &event["record"]["text"]),
         (&json!("message"), &json!("Hello"))
     );
     let call = ToolCall::builder("look", "{").cut_off(true).build();
-    let event = written(TurnEventKind::ToolCallIncomplete(call.unwrap()));
+    let event = written(EventKind::ToolCallIncomplete(call.unwrap()));
     assert_eq!(
         (&event["event"], &event["record"]["tool"]),
         (&json!("toolCallIncomplete"), &json!("look"))
     );
     assert_eq!(
-        written(TurnEventKind::Discarded { id: "m".into() }),
+        written(EventKind::Discarded { id: "m".into() }),
         json!({ "event": "discarded", "id": "m" })
     );
 }
@@ -46,7 +46,7 @@ fn an_event_shows_an_inline_result_and_describes_one_behind_a_handle() {
             .results(ToolResults::Artifacts(vec![artifact]))
             .inline(inline)
             .build();
-        let event = TurnEventKind::ToolCall(call.unwrap());
+        let event = EventKind::ToolCall(call.unwrap());
         serde_json::to_value(event).unwrap()["record"]["results"].clone()
     };
     let described = json!({ "artifacts": [{ "kind": "text", "bytes": 3_000_000 }] });
@@ -59,7 +59,7 @@ fn an_event_shows_an_inline_result_and_describes_one_behind_a_handle() {
 fn the_state_of_the_provider_is_not_sent_on() {
     let state = ProviderState::new("p", "http://127.0.0.1/v1", "{}");
     let message = Message::assistant("Hello").provider_state(state).build();
-    let event = serde_json::to_string(&TurnEventKind::Message(message.unwrap())).unwrap();
+    let event = serde_json::to_string(&EventKind::Message(message.unwrap())).unwrap();
     assert!(
         event.contains("Hello") && !event.contains("127.0.0.1"),
         "{event}"
