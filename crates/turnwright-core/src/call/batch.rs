@@ -268,7 +268,7 @@ impl Step {
                         .call
                         .context()
                         .turn()
-                        .park(Some(admitted.call.id()))
+                        .wait_for_suspension(Some(admitted.call.id()))
                         .await;
                 }
                 admitted
@@ -282,7 +282,7 @@ impl Step {
                     waiting
                         .ctx
                         .turn()
-                        .park(Some(waiting.request.id.as_str()))
+                        .wait_for_suspension(Some(waiting.request.id.as_str()))
                         .await;
                 }
                 match Box::pin(waiting.begin(decided)).await {

@@ -308,7 +308,7 @@ impl Play<'_> {
                     First::Execute => Step::input(next),
                 };
                 self.turn.inner().gate_numbers.enter(step);
-                self.turn.park(None).await;
+                self.turn.wait_for_suspension(None).await;
                 return Err(cancelled());
             }
             *self.iterations += 1;
