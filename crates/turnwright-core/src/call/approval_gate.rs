@@ -87,7 +87,7 @@ async fn ask_both(
                 Approval::denied("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
-            if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
+            if let Err(error) = ctx.turn().gates().table().answer(&gate, approval.into()) {
                 let why = error.message();
                 ctx.turn()
                     .warn(format!("the approver's answer was not accepted: {why}"));

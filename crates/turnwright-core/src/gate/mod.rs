@@ -40,9 +40,9 @@ pub use turn_waiting::TurnWaiting;
 pub(crate) use activity::{Tracked, Wait, Waiter};
 pub(crate) use check::{admitted, check};
 pub(crate) use closed::GateClosed;
-pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
-pub(crate) use replay::{RecordedGates, usable_answer};
-pub(crate) use table::{GateTable, Received, TurnGates, Waiting};
+pub(crate) use id::{GatePlace, Step, gate_id};
+pub(crate) use replay::usable_answer;
+pub(crate) use table::{Received, TurnGates, Waiting};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};

@@ -10,6 +10,8 @@ use tokio::sync::{Notify, oneshot};
 
 use super::activity::{Activity, TurnActivity};
 use super::check::admitted;
+use super::id::GateNumbers;
+use super::replay::RecordedGates;
 use super::{OpenGate, TurnGate};
 use crate::error::Error;
 use crate::record::{GateAnswer, GateRecord};
@@ -56,17 +58,24 @@ struct State {
 #[derive(Clone, Default)]
 pub(crate) struct TurnGates {
     table: Arc<GateTable>,
+    own: Arc<Own>,
+}
+
+#[derive(Default)]
+struct Own {
     activity: Arc<Activity>,
-    ended: Arc<AtomicBool>,
+    /// The gates at which the turn waited before it was resumed.
+    recorded: RecordedGates,
+    numbers: GateNumbers,
+    ended: AtomicBool,
 }
 
 impl TurnGates {
     /// Creates the gates of a turn that runs under a call of this one.
-    pub(crate) fn below(&self) -> Self {
+    pub(crate) fn for_inner_turn(&self) -> Self {
         TurnGates {
             table: Arc::clone(&self.table),
-            activity: Arc::default(),
-            ended: Arc::default(),
+            own: Arc::default(),
         }
     }
 
@@ -82,7 +91,15 @@ impl TurnGates {
     }
 
     pub(crate) fn activity(&self) -> &Arc<Activity> {
-        &self.activity
+        &self.own.activity
+    }
+
+    pub(crate) fn recorded(&self) -> &RecordedGates {
+        &self.own.recorded
+    }
+
+    pub(crate) fn numbers(&self) -> &GateNumbers {
+        &self.own.numbers
     }
 
     /// Keeps the gates of a stored turn open although no handle of the turn is left.
@@ -93,13 +110,13 @@ impl TurnGates {
     /// Suspends the turn whenever it can only wait.
     pub(crate) fn suspend_at_gates(&self) {
         self.table.keep_open();
-        self.activity.suspend_at_gates();
+        self.own.activity.suspend_at_gates();
     }
 
     /// Suspends the turn as soon as it can only wait.
     pub(crate) fn suspend(&self) {
         self.table.keep_open();
-        self.activity.request();
+        self.own.activity.request();
     }
 
     /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
@@ -123,18 +140,18 @@ impl TurnGates {
         if self.has_ended() {
             TurnActivity::Ended
         } else {
-            self.activity.status()
+            self.own.activity.status()
         }
     }
 
     /// Opens no more gates for the turn.
     pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
+        self.own.ended.store(true, Ordering::Release);
         self.table.changed.notify_waiters();
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.own.ended.load(Ordering::Acquire)
     }
 }
 

@@ -62,7 +62,7 @@ impl TurnContext {
                 message,
             ));
         }
-        let numbers = &self.inner().gate_numbers;
+        let numbers = self.gates().numbers();
         let GatePlace { step, number } = numbers.next(&gate.kind, tool_call.as_ref());
         let step = step.map(|step| step.0);
         let key = json!([tool_call, step, number]);
@@ -87,7 +87,7 @@ impl TurnContext {
 
     /// Returns whether an answer is possible at a gate of this turn.
     pub(crate) fn can_be_answered(&self) -> bool {
-        self.gates().can_be_answered(self.hold().is_some())
+        self.gates().table().can_be_answered(self.lease().is_some())
     }
 
     /// Returns the answer that was given at a gate before the turn was resumed, if it still counts. The gate is not opened again
@@ -101,7 +101,7 @@ impl TurnContext {
         if !self.reuses_answers() {
             return None;
         }
-        let recorded = &self.inner().recorded_gates;
+        let recorded = self.gates().recorded();
         let (before, answer) = recorded.answered(id, gate, tool_call)?;
         let answered_at = before.closed_at.unwrap_or(before.opened_at);
         // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was reported
@@ -130,7 +130,7 @@ impl TurnContext {
         waiter: Waiter,
     ) -> Result<Asked, Error> {
         let gate = Arc::new(gate);
-        let recorded = &self.inner().recorded_gates;
+        let recorded = self.gates().recorded();
         let opened_before = recorded.opened_at(&id, &gate, tool_call.as_deref());
         let opened_at = opened_before.unwrap_or_else(SystemTime::now);
         let (receiver, received) = oneshot::channel();
@@ -138,11 +138,11 @@ impl TurnContext {
             gate: Arc::clone(&gate),
             tool_call: tool_call.clone(),
             has_approver: waiter.has_approver(),
-            stored: self.hold().is_some(),
+            stored: self.lease().is_some(),
             opened_at,
             receiver,
         };
-        if !self.gates().open(&id, waiting) {
+        if !self.gates().table().open(&id, waiting) {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(
                 ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
@@ -301,14 +301,14 @@ impl Asked {
                 _ => None,
             },
         };
-        let activity = self.turn.inner().gates.activity();
+        let activity = self.turn.gates().activity();
         let mut waits = vec![activity.enter(&self.id, own)];
         for outer in self.turn.and_outer().filter_map(TurnContext::outer) {
             let kept = Wait {
                 kept_by: Some(Arc::clone(&outer.call)),
                 ..Wait::default()
             };
-            let activity = outer.turn.inner().gates.activity();
+            let activity = outer.turn.gates().activity();
             waits.push(activity.enter(&self.id, kept));
         }
         waits
@@ -316,11 +316,11 @@ impl Asked {
 
     /// Stores that the turn waits here, so that it waits here again when it is resumed, unless an answer was recorded meanwhile.
     async fn note_open(&self) -> Noted {
-        if self.turn.hold().is_none() {
+        if self.turn.lease().is_none() {
             return Noted::NotStored;
         }
         let record = self.record();
-        let recorded = &self.turn.inner().recorded_gates;
+        let recorded = self.turn.gates().recorded();
         let Some(before) = recorded.get(&self.id) else {
             let mut records = recorded.replaced_by(&record);
             records.push(Arc::clone(&record));
@@ -407,8 +407,8 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.turn.gates().close(&self.id);
-        if self.turn.inner().gates.activity().is_suspended() {
+        self.turn.gates().table().close(&self.id);
+        if self.turn.gates().activity().is_suspended() {
             // It stays open in the store, and the end of the turn names it.
             return;
         }
