@@ -11,7 +11,7 @@ use crate::record::{Lease, Owner, Record, TurnRecord};
 use crate::store::Change;
 
 /// The lease that a turn holds on its conversation.
-pub(crate) struct HeldLease {
+pub(crate) struct TurnLease {
     owner: Owner,
     fencing_token: u64,
     /// The lease duration.
@@ -21,7 +21,7 @@ pub(crate) struct HeldLease {
     /// How often the lease was written. Readers detect a live holder by it, independently of wall clocks.
     renewals: AtomicU64,
     /// The record of the turn in the store.
-    pub(crate) record: Mutex<Arc<TurnRecord>>,
+    turn: Mutex<Arc<TurnRecord>>,
 }
 
 /// A moment on both clocks: the monotonic clock stops while the machine sleeps, and the wall clock can be set.
@@ -46,15 +46,15 @@ impl Since {
     }
 }
 
-impl HeldLease {
-    pub(crate) fn new(fencing_token: u64, term: Duration, record: Arc<TurnRecord>) -> Self {
-        HeldLease {
+impl TurnLease {
+    pub(crate) fn new(fencing_token: u64, term: Duration, turn: Arc<TurnRecord>) -> Self {
+        TurnLease {
             owner: Owner::new(),
             fencing_token,
             term,
             renewed: Mutex::new(Since::now()),
             renewals: AtomicU64::new(0),
-            record: Mutex::new(record),
+            turn: Mutex::new(turn),
         }
     }
 
@@ -63,12 +63,27 @@ impl HeldLease {
         self.fencing_token
     }
 
-    /// Returns the lease record, renewed from now on.
-    pub(crate) fn lease(&self) -> Lease {
-        self.lease_of(Some(Arc::clone(&self.record.lock().id)), self.term)
+    /// Returns the record of the turn in the store.
+    pub(crate) fn turn(&self) -> Arc<TurnRecord> {
+        Arc::clone(&self.turn.lock())
     }
 
-    pub(crate) fn lease_of(&self, turn_id: Option<Arc<str>>, term: Duration) -> Lease {
+    /// Changes the record of the turn. Returns it, to be stored, if the change says so.
+    pub(crate) fn change_turn(
+        &self,
+        change: impl FnOnce(&mut TurnRecord) -> bool,
+    ) -> Option<Record> {
+        let mut turn = self.turn.lock();
+        let changed = change(Arc::make_mut(&mut turn));
+        changed.then(|| Record::from(Arc::clone(&turn)))
+    }
+
+    /// Returns the lease record, renewed from now on.
+    pub(crate) fn record(&self) -> Lease {
+        self.record_of(Some(Arc::clone(&self.turn.lock().id)), self.term)
+    }
+
+    pub(crate) fn record_of(&self, turn_id: Option<Arc<str>>, term: Duration) -> Lease {
         let now = SystemTime::now();
         Lease {
             id: Lease::ID.into(),
@@ -99,7 +114,7 @@ impl HeldLease {
     /// Returns the renewal to write together with other changes, if it is due, and the time from which it counts.
     pub(crate) fn renewal_if_due(&self) -> Option<(Since, Change)> {
         let now = Since::now();
-        let renewal = || Change::Put(Record::from(Arc::new(self.lease())));
+        let renewal = || Change::Put(Record::from(Arc::new(self.record())));
         self.is_due().then(|| (now, renewal()))
     }
 

@@ -60,7 +60,7 @@ impl Readable {
             Source { artifacts, private }
         };
         let mut all = IndexMap::default();
-        let records = ctx.inner().records.read();
+        let records = ctx.journal().records();
         for call in records.of_type::<ToolCall>() {
             if !call.handles().is_empty() {
                 let source = source(call.handles(), call.is_private());

@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorCode};
 use crate::gate::{Approval, GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id};
 use crate::panic::text_of;
 use crate::record::TaintSource;
-use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::{DispatchContext, Setup};
@@ -53,15 +52,14 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<D
     if approver.is_none() && !turn.can_be_answered() {
         return Ok(denied("no one can answer"));
     }
-    let opened_at = turn.opened_before(&request.gate, &gate, Some(call.id));
-    if let Some(left) = gate.time_left(opened_at) {
-        request.expires_in = left;
-    }
     let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
     let waiter = Waiter::Approval {
         has_approver: approver.is_some(),
     };
     let asked = turn.ask(id, gate, tool_call, None, waiter)?;
+    if let Some(left) = asked.time_left {
+        request.expires_in = left;
+    }
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
@@ -89,7 +87,7 @@ async fn ask_both(
                 Approval::denied("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
-            if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
+            if let Err(error) = ctx.turn().gates().table().answer(&gate, approval.into()) {
                 let why = error.message();
                 ctx.turn()
                     .warn(format!("the approver's answer was not accepted: {why}"));
@@ -162,9 +160,7 @@ fn question(
             asked.insert("notBy".to_owned(), json!(principal));
         }
     }
-    let mut gate = TurnGate::new(GateKind::Approval)
-        .question(asked)
-        .schema(answer_schema()?);
+    let mut gate = TurnGate::new(GateKind::Approval).question(asked);
     if let Some(limit) = setup.approval_timeout {
         gate = gate.timeout(limit);
     }
@@ -173,21 +169,6 @@ fn question(
         .process_timeout(request.expires_in)
         .accepting(fitting_edit(call.tool));
     Ok((gate, request))
-}
-
-/// The schema of an answer.
-fn answer_schema() -> Result<Schema, Error> {
-    static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
-        let decision = string().one_of_values(["approve", "edit", "deny"]);
-        let args = any().description("The arguments to run with, if the decision is `edit`.");
-        let reason = string().description("The reason, if the decision is `deny`.");
-        object()
-            .field("decision", decision.required())
-            .field("args", args)
-            .field("reason", reason)
-            .build()
-    });
-    Ok(SCHEMA.clone()?)
 }
 
 /// Rejects edited arguments that the tool would not accept, so that the approver can try again.
@@ -207,6 +188,7 @@ fn read(answer: Result<GateAnswer, Error>) -> Decided {
             Err(reason.unwrap_or_else(|| "the approver gave no reason".to_owned()))
         }
         Ok(GateDecision::Reject { reason }) => Err(reason),
+        // The gate does not accept values.
         Ok(GateDecision::Value { .. }) => denied("the answer was not a decision"),
         Err(error) if error.code() == ErrorCode::TURN_GATE_TIMEOUT => {
             denied("no answer was received in time")

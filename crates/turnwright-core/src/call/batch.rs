@@ -131,7 +131,7 @@ impl DispatchContext {
     }
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
-        let activity = self.turn().inner().gates.activity();
+        let activity = self.turn().gates().activity();
         let _waits = activity.wait_for_calls();
         let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
@@ -141,7 +141,7 @@ impl DispatchContext {
                 let _counted = counted;
                 step.finish(Some(&places)).await
             };
-            let work = telemetry::here().instrument(self.turn().inner().tasks.track(work));
+            let work = telemetry::here().instrument(self.turn().journal().tasks().track(work));
             let task = tokio::spawn(work);
             let abort = task.abort_handle();
             let abort = OnDrop(move || abort.abort());
@@ -160,7 +160,7 @@ impl DispatchContext {
 
 pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
     let ctx = call.context().clone();
-    let activity = ctx.turn().inner().gates.activity();
+    let activity = ctx.turn().gates().activity();
     let _counted = activity.begin_call(call.id());
     let mut step = match Step::of(call, None, tool) {
         Step::Admitted(admitted, _) if !activity.is_requested() => {
@@ -268,7 +268,7 @@ impl Step {
                         .call
                         .context()
                         .turn()
-                        .park(Some(admitted.call.id()))
+                        .wait_for_suspension(Some(admitted.call.id()))
                         .await;
                 }
                 admitted
@@ -278,11 +278,11 @@ impl Step {
                     Some(decided) => decided,
                     None => waiting.decision.as_mut().await,
                 };
-                if decided.is_ok() && waiting.ctx.turn().inner().gates.activity().is_requested() {
+                if decided.is_ok() && waiting.ctx.turn().gates().activity().is_requested() {
                     waiting
                         .ctx
                         .turn()
-                        .park(Some(waiting.request.id.as_str()))
+                        .wait_for_suspension(Some(waiting.request.id.as_str()))
                         .await;
                 }
                 match Box::pin(waiting.begin(decided)).await {
@@ -338,7 +338,7 @@ async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<T
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     // If the turn is being suspended, no call is started.
-    let suspends = ctx.turn().inner().gates.activity().is_requested();
+    let suspends = ctx.turn().gates().activity().is_requested();
     for step in &mut *steps {
         let refused = match step {
             Step::Admitted(admitted, guard) if suspends => {

@@ -46,7 +46,7 @@ impl CallGuard {
             refusal: None,
             started: false,
             runtime: ctx.turn().runtime(),
-            _open: ctx.turn().inner().open_calls.hold(),
+            _open: ctx.turn().journal().open_calls().hold(),
         })))
     }
 
@@ -140,11 +140,11 @@ impl Drop for CallGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take()
             // A suspended turn leaves its calls open for the next run.
-            && !open.ctx.turn().inner().gates.activity().is_suspended()
+            && !open.ctx.turn().gates().activity().is_suspended()
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
         {
-            let tasks = open.ctx.turn().inner().tasks.clone();
+            let tasks = open.ctx.turn().journal().tasks().clone();
             let (settled, state) = open.cut_off();
             tasks.spawn_on(
                 here().instrument(async move { drop(open.settle(settled, state).await) }),

@@ -64,7 +64,7 @@ impl ToolCallWriter {
 
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
-        let (id, ordinal) = ctx.turn().next_call();
+        let (id, ordinal) = ctx.turn().journal().next_call();
         ProposedCall::with_id(ctx, (id, ordinal), name, raw)
     }
 

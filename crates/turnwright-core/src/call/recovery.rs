@@ -96,7 +96,7 @@ impl DispatchContext {
         let mut unrecorded: Vec<_> = begun.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
         left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
-        let activity = self.turn().inner().gates.activity();
+        let activity = self.turn().gates().activity();
         let waits = activity.wait_for_calls();
         let findings = left.iter().map(async |(_, line)| match line {
             Some(line) => self.reconcile(line).await,
@@ -107,7 +107,7 @@ impl DispatchContext {
         drop(waits);
         if self.cancellation().is_cancelled() {
             // Reconciliation was interrupted. Leave everything as it is for the next process that resumes or abandons the turn.
-            self.turn().inner().unwritten.set();
+            self.turn().journal().set_incomplete();
             return;
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -118,18 +118,14 @@ impl DispatchContext {
             match (finding, proposed, call, line) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
                 (Finding::Done(output), _, Some(call), Some(line)) => {
-                    self.turn().inner().meter.count_call();
+                    self.turn().limits().count_call();
                     done.push((call, line, output));
                 }
                 // Unknown whether it took effect.
                 (_, _, call, Some(line)) => {
-                    self.turn().inner().meter.count_call();
+                    self.turn().limits().count_call();
                     records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self
-                        .turn()
-                        .inner()
-                        .recorded_gates
-                        .closed_of(&line.tool_call);
+                    let gates = self.turn().gates().recorded().closed_of(&line.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
@@ -148,12 +144,7 @@ impl DispatchContext {
 
     /// Asks the tool, then the reconciler of the runner.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
-        let _counted = self
-            .turn()
-            .inner()
-            .gates
-            .activity()
-            .begin_call(&line.tool_call);
+        let _counted = self.turn().gates().activity().begin_call(&line.tool_call);
         let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::reconciler) {

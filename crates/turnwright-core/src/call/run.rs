@@ -18,7 +18,7 @@ use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::EventKind;
-use crate::lease::HeldLease;
+use crate::lease::TurnLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
 use crate::task::OnDrop;
@@ -74,8 +74,8 @@ impl AdmittedCall {
                 .call
                 .context()
                 .turn()
-                .hold()
-                .is_some_and(HeldLease::may_be_over)
+                .lease()
+                .is_some_and(TurnLease::may_be_over)
         {
             // A failure ends the turn, which is checked next.
             let _ = Box::pin(self.call.context().turn().renew()).await;
@@ -97,7 +97,7 @@ impl AdmittedCall {
         }
         let (facts, bound) = self.into_facts(start);
         let turn = facts.call.ctx.turn();
-        turn.inner().running_reads.begin(&facts.reads);
+        turn.wiring().begin_reads(&facts.reads);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));

@@ -60,7 +60,7 @@ impl RawOutcome {
             Some(guard) => {
                 let settled = Box::pin(guard.settle(settled, state)).await;
                 let ctx = &facts.call.ctx;
-                if ctx.turn().inner().taken_over.is_set()
+                if ctx.turn().journal().is_taken_over()
                     && let Some(record) = &settled
                 {
                     // No stored record will refer to its bytes.

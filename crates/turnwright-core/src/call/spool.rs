@@ -93,7 +93,7 @@ impl TurnContext {
 
     /// Returns whether a record of this conversation refers to these bytes.
     fn refers_to(&self, spool_id: &str) -> bool {
-        let records = self.inner().records.read();
+        let records = self.journal().records();
         let mut all = records.all().into_iter();
         all.any(|record| record.spool_ids().any(|id| id == spool_id))
     }

@@ -82,7 +82,7 @@ impl DispatchContext {
     /// ```
     #[must_use]
     pub fn gates(&self) -> Gates {
-        Gates::new(self.turn().inner().gates.clone())
+        Gates::new(self.turn().gates().clone())
     }
 }
 

@@ -40,7 +40,7 @@ pub struct ToolCallWriter {
 
 impl ToolCallWriter {
     pub(super) fn new(ctx: &DispatchContext) -> Self {
-        let (id, ordinal) = ctx.turn().next_call();
+        let (id, ordinal) = ctx.turn().journal().next_call();
         let shared_id = id.shared();
         let kind = TextKind::ToolCall {
             tool: Arc::default(),

@@ -1,4 +1,18 @@
 //! Tracks whether a turn can only wait, and suspends it.
+//!
+//! A turn has a main task, which runs layers and the executor, and calls that the main task waits for:
+//!
+//! ```text
+//! main task   works ──▶ waits at a gate, or for its calls, or was not started
+//! each call   works ──▶ waits at a gate, or was not started
+//!
+//! the main task works, or a call works            Working
+//! all wait, one at a gate that keeps the turn     NotSuspendable
+//! all wait                                        Waiting ──▶ suspended, if requested or automatic
+//! ```
+//!
+//! A gate keeps the turn in memory if the call that waits there cannot run again. Once a suspension was requested, nothing new is
+//! started: what would have been started waits instead.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -38,8 +52,7 @@ pub enum TurnActivity {
     Elsewhere,
 }
 
-/// Tracks what a turn is doing. The turn can only wait if its main task waits at a gate or for its calls, and each call waits at
-/// a gate that can be left.
+/// Tracks what the main task and the calls of a turn are doing.
 #[derive(Default)]
 pub(crate) struct Activity {
     /// Whether the turn can be suspended. Otherwise nothing is tracked, to save time.
@@ -50,36 +63,27 @@ pub(crate) struct Activity {
 
 #[derive(Default)]
 struct State {
-    /// Whether to suspend the turn once it can only wait.
+    /// Whether to suspend the turn once it can only wait, and to start nothing more.
     requested: bool,
-    /// The same without a request, unless an approver is being asked.
+    /// Whether to suspend the turn whenever it can only wait and no approver is being asked.
     automatic: bool,
-    suspended: bool,
-    /// The gates that can be left and entered again in a later run.
-    waiting: IndexMap<Arc<str>, AtGate>,
-    /// The gates that cannot be left, with the call that waits there.
-    held: IndexMap<Arc<str>, Arc<str>>,
+    /// The ends of the gates of a suspended turn. Dropping them would signal that no answer comes.
+    suspended: Option<Vec<Waiting>>,
+    /// The gates at which the turn waits.
+    gates: IndexMap<Arc<str>, Wait>,
     calls: HashMap<Arc<str>, Call>,
-    /// How often the main task waits: at a gate, for its calls, or because nothing more is started.
-    main_waits: usize,
-    /// Number of things that were not started because the turn is being suspended.
-    parked: usize,
-    /// The waiting ends of the gates of a suspended turn. Dropping them would signal that no answer comes.
-    _left: Vec<Waiting>,
+    /// How often the main task waits.
+    main_task_waits: usize,
+    /// Number of calls and steps that were not started because a suspension was requested.
+    not_started: usize,
 }
 
 /// A call in progress.
 #[derive(Default)]
 struct Call {
-    begun: usize,
-    /// The number of gates at which it waits, and of times it is parked.
+    running: usize,
+    /// The number of gates at which it waits, and of times that it was not started.
     waits: usize,
-}
-
-struct AtGate {
-    record: Option<Arc<GateRecord>>,
-    /// Whether an approver in this process was asked too.
-    has_approver: bool,
 }
 
 /// What waits at a gate.
@@ -95,15 +99,24 @@ pub(crate) enum Waiter {
     Approval { has_approver: bool },
 }
 
+impl Waiter {
+    /// Returns whether an approver in this process is asked too.
+    pub(crate) fn has_approver(self) -> bool {
+        self == Waiter::Approval { has_approver: true }
+    }
+}
+
 /// A wait at a gate.
+#[derive(Default)]
 pub(crate) struct Wait {
-    pub(crate) id: Arc<str>,
+    /// The call that waits. `None` for the main task.
     pub(crate) tool_call: Option<Arc<str>>,
     /// The record of the gate, if the turn is stored.
     pub(crate) record: Option<Arc<GateRecord>>,
+    /// Whether an approver in this process was asked too.
     pub(crate) has_approver: bool,
-    /// The call that cannot run again, if there is one.
-    pub(crate) held_by: Option<Arc<str>>,
+    /// The call that keeps the turn in memory, because it cannot run again.
+    pub(crate) kept_by: Option<Arc<str>>,
 }
 
 impl Activity {
@@ -133,79 +146,53 @@ impl Activity {
     }
 
     pub(crate) fn is_suspended(&self) -> bool {
-        self.is_enabled() && self.state.lock().suspended
+        self.is_enabled() && self.state.lock().suspended.is_some()
     }
 
     /// Tracks a call until the guard is dropped.
-    pub(crate) fn begin_call(self: &Arc<Self>, id: &str) -> Option<Counted> {
-        if !self.is_enabled() {
-            return None;
-        }
-        let id: Arc<str> = id.into();
-        self.state.lock().call(&id).begun += 1;
-        Some(Counted::new(self, Tracked::Call(id)))
+    pub(crate) fn begin_call(self: &Arc<Self>, id: &str) -> Option<Tracked> {
+        self.is_enabled().then(|| {
+            let id: Arc<str> = id.into();
+            self.state.lock().call(&id).running += 1;
+            Tracked::new(self, What::Call(id))
+        })
     }
 
     /// Marks the main task as waiting for its calls until the guard is dropped.
-    pub(crate) fn wait_for_calls(self: &Arc<Self>) -> Option<Counted> {
-        if !self.is_enabled() {
-            return None;
-        }
-        self.state.lock().main_waits += 1;
-        self.changed.notify_waiters();
-        Some(Counted::new(self, Tracked::Main))
+    pub(crate) fn wait_for_calls(self: &Arc<Self>) -> Option<Tracked> {
+        self.is_enabled().then(|| {
+            self.state.lock().main_task_waits += 1;
+            self.changed.notify_waiters();
+            Tracked::new(self, What::MainTask)
+        })
     }
 
     /// Marks a call, or the next step of the main task, as not started until the guard is dropped.
-    pub(crate) fn park(self: &Arc<Self>, tool_call: Option<&str>) -> Counted {
+    pub(crate) fn not_started(self: &Arc<Self>, tool_call: Option<&str>) -> Tracked {
         let tool_call: Option<Arc<str>> = tool_call.map(Arc::from);
         let mut state = self.state.lock();
-        state.parked += 1;
+        state.not_started += 1;
         state.wait(tool_call.as_ref());
         drop(state);
         self.changed.notify_waiters();
-        Counted::new(self, Tracked::Parked(tool_call))
+        Tracked::new(self, What::NotStarted(tool_call))
     }
 
     /// Marks the turn as waiting at a gate until the guard is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, wait: Wait) -> Counted {
-        let Wait {
-            id,
-            tool_call,
-            record,
-            has_approver,
-            held_by,
-        } = wait;
+    pub(crate) fn enter(self: &Arc<Self>, gate_id: &Arc<str>, wait: Wait) -> Tracked {
         let mut state = self.state.lock();
-        let tracked = match held_by {
-            Some(call) => {
-                state.held.insert(Arc::clone(&id), call);
-                Tracked::Held(id)
-            }
-            None => {
-                let at = AtGate {
-                    record,
-                    has_approver,
-                };
-                state.waiting.insert(Arc::clone(&id), at);
-                state.wait(tool_call.as_ref());
-                Tracked::Gate(id, tool_call)
-            }
-        };
+        if wait.kept_by.is_none() {
+            state.wait(wait.tool_call.as_ref());
+        }
+        state.gates.insert(Arc::clone(gate_id), wait);
         drop(state);
         self.changed.notify_waiters();
-        Counted::new(self, tracked)
+        Tracked::new(self, What::Gate(Arc::clone(gate_id)))
     }
 
     /// Returns the ids of the gates at which the turn waits.
     pub(crate) fn gates(&self) -> Vec<Arc<str>> {
-        let state = self.state.lock();
-        state
-            .waiting
-            .keys()
-            .chain(state.held.keys())
-            .cloned()
-            .collect()
+        self.state.lock().gates.keys().cloned().collect()
     }
 
     pub(crate) fn status(&self) -> TurnActivity {
@@ -213,55 +200,41 @@ impl Activity {
             return TurnActivity::Working;
         }
         let state = self.state.lock();
-        let gates = || {
-            state
-                .waiting
-                .keys()
-                .chain(state.held.keys())
-                .cloned()
-                .collect()
-        };
-        let is_held = |id: &Arc<str>| state.held.values().any(|call| call == id);
+        let mut tool_calls: Vec<_> = state.keeping_calls().cloned().collect();
         let mut calls = state.calls.iter();
-        let works = calls.any(|(id, call)| call.works() && !is_held(id));
-        match state.main_waits {
-            0 => TurnActivity::Working,
-            _ if works || (state.waiting.is_empty() && state.held.is_empty()) => {
-                TurnActivity::Working
-            }
-            _ if state.held.is_empty() => TurnActivity::Waiting { gates: gates() },
-            _ => {
-                let mut tool_calls: Vec<_> = state.held.values().cloned().collect();
-                tool_calls.sort();
-                tool_calls.dedup();
-                TurnActivity::NotSuspendable {
-                    gates: gates(),
-                    tool_calls,
-                }
-            }
+        let works = calls.any(|(id, call)| call.works() && !tool_calls.contains(id));
+        if state.main_task_waits == 0 || works || state.gates.is_empty() {
+            return TurnActivity::Working;
         }
+        let gates = state.gates.keys().cloned().collect();
+        if tool_calls.is_empty() {
+            return TurnActivity::Waiting { gates };
+        }
+        tool_calls.sort();
+        tool_calls.dedup();
+        TurnActivity::NotSuspendable { gates, tool_calls }
     }
 
     /// Waits until the turn can only wait and is to be suspended, then suspends it. Returns the gates at which it waits.
     ///
-    /// From then on nothing that the turn left behind goes on, and the gates take no live answer: an answer that a gate has
-    /// taken is always worked off first.
+    /// A gate that has received an answer prevents this, so that every received answer is used. After the suspension nothing of
+    /// the turn continues, and its gates receive answers through the store only.
     pub(crate) async fn suspended(&self, table: &GateTable) -> Vec<Arc<GateRecord>> {
         self.until(|state| state.try_suspend(table)).await
     }
 
     /// Waits until the turn waits at a gate, or until it no longer does.
     pub(crate) async fn until_waiting(&self, waits: bool) {
-        let is_so = |state: &State| (state.waiting.is_empty() && state.held.is_empty()) != waits;
-        self.until(|state| is_so(state).then_some(())).await;
+        self.until(|state| (state.gates.is_empty() != waits).then_some(()))
+            .await;
     }
 
-    async fn until<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
+    async fn until<T>(&self, mut check: impl FnMut(&mut State) -> Option<T>) -> T {
         loop {
             let mut changed = pin!(self.changed.notified());
             // Register before checking, so that no notification is missed.
             changed.as_mut().enable();
-            if let Some(found) = look(&mut self.state.lock()) {
+            if let Some(found) = check(&mut self.state.lock()) {
                 return found;
             }
             changed.await;
@@ -274,17 +247,22 @@ impl State {
         self.calls.entry(Arc::clone(id)).or_default()
     }
 
+    /// The calls that wait at gates and keep the turn in memory.
+    fn keeping_calls(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.gates.values().filter_map(|wait| wait.kept_by.as_ref())
+    }
+
     fn wait(&mut self, tool_call: Option<&Arc<str>>) {
         match tool_call {
             Some(id) => self.call(id).waits += 1,
-            None => self.main_waits += 1,
+            None => self.main_task_waits += 1,
         }
     }
 
-    fn wait_no_more(&mut self, tool_call: Option<&Arc<str>>) {
+    fn end_wait(&mut self, tool_call: Option<&Arc<str>>) {
         match tool_call {
             Some(id) => self.change_call(id, |call| call.waits = call.waits.saturating_sub(1)),
-            None => self.main_waits = self.main_waits.saturating_sub(1),
+            None => self.main_task_waits = self.main_task_waits.saturating_sub(1),
         }
     }
 
@@ -293,94 +271,95 @@ impl State {
             return;
         };
         change(call);
-        if call.begun == 0 && call.waits == 0 {
+        if call.running == 0 && call.waits == 0 {
             self.calls.remove(id);
         }
     }
 
     fn can_only_wait(&self) -> bool {
-        self.main_waits > 0
-            && self.held.is_empty()
+        self.main_task_waits > 0
+            && self.keeping_calls().next().is_none()
             && !self.calls.values().any(Call::works)
-            && (!self.waiting.is_empty() || self.parked > 0)
+            && (!self.gates.is_empty() || self.not_started > 0)
     }
 
     fn try_suspend(&mut self, table: &GateTable) -> Option<Vec<Arc<GateRecord>>> {
-        let automatic = self.automatic && !self.waiting.values().any(|at| at.has_approver);
-        if self.suspended || !(self.requested || automatic) || !self.can_only_wait() {
+        let automatic = self.automatic && !self.gates.values().any(|wait| wait.has_approver);
+        if self.suspended.is_some() || !(self.requested || automatic) || !self.can_only_wait() {
             return None;
         }
         // A gate that is no longer open has an answer, which is processed first.
-        self._left = table.take_all(self.waiting.keys())?;
-        self.suspended = true;
-        let waiting = self.waiting.values();
-        Some(waiting.filter_map(|at| at.record.clone()).collect())
+        self.suspended = Some(table.take_all(self.gates.keys())?);
+        let gates = self.gates.values();
+        Some(gates.filter_map(|wait| wait.record.clone()).collect())
     }
 }
 
 impl Call {
     fn works(&self) -> bool {
-        self.begun > 0 && self.waits == 0
+        self.running > 0 && self.waits == 0
     }
 }
 
-/// Counts something until it is dropped.
-pub(crate) struct Counted {
+/// Keeps track of something until it is dropped.
+pub(crate) struct Tracked {
     activity: Arc<Activity>,
-    tracked: Tracked,
+    what: What,
 }
 
-enum Tracked {
+enum What {
     Call(Arc<str>),
-    Main,
-    Parked(Option<Arc<str>>),
-    Gate(Arc<str>, Option<Arc<str>>),
-    Held(Arc<str>),
+    MainTask,
+    /// A call, or a step of the main task.
+    NotStarted(Option<Arc<str>>),
+    Gate(Arc<str>),
 }
 
-impl Counted {
-    fn new(activity: &Arc<Activity>, tracked: Tracked) -> Self {
-        Counted {
+impl Tracked {
+    fn new(activity: &Arc<Activity>, what: What) -> Self {
+        Tracked {
             activity: Arc::clone(activity),
-            tracked,
+            what,
         }
     }
 
-    /// Leaves the wait. Returns `false` if the turn was suspended meanwhile; then nothing may continue.
+    /// Ends the wait. Returns `false` if the turn was suspended meanwhile; then nothing may continue.
     pub(crate) fn leave(self) -> bool {
         // Under the same lock as the decision to suspend.
         let mut state = self.activity.state.lock();
-        if !state.suspended {
+        let continues = state.suspended.is_none();
+        if continues {
             self.remove(&mut state);
         }
-        !state.suspended
+        continues
     }
 
     fn remove(&self, state: &mut State) {
-        match &self.tracked {
-            Tracked::Call(id) => {
-                state.change_call(id, |call| call.begun = call.begun.saturating_sub(1));
+        match &self.what {
+            What::Call(id) => {
+                state.change_call(id, |call| call.running = call.running.saturating_sub(1));
             }
-            Tracked::Main => state.wait_no_more(None),
-            Tracked::Parked(tool_call) => {
-                state.parked = state.parked.saturating_sub(1);
-                state.wait_no_more(tool_call.as_ref());
+            What::MainTask => state.end_wait(None),
+            What::NotStarted(tool_call) => {
+                state.not_started = state.not_started.saturating_sub(1);
+                state.end_wait(tool_call.as_ref());
             }
-            Tracked::Gate(id, tool_call) => {
+            What::Gate(id) => {
                 // Only once: `leave` may have done it already.
-                if state.waiting.shift_remove(id).is_some() {
-                    state.wait_no_more(tool_call.as_ref());
+                if let Some(wait) = state.gates.shift_remove(id)
+                    && wait.kept_by.is_none()
+                {
+                    state.end_wait(wait.tool_call.as_ref());
                 }
             }
-            Tracked::Held(id) => drop(state.held.shift_remove(id)),
         }
     }
 }
 
-impl Drop for Counted {
+impl Drop for Tracked {
     fn drop(&mut self) {
         let mut state = self.activity.state.lock();
-        if !state.suspended {
+        if state.suspended.is_none() {
             self.remove(&mut state);
         }
         drop(state);

@@ -34,10 +34,10 @@ impl TurnGate {
 pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
     if let GateDecision::Edit { args: value } | GateDecision::Value { value } = &mut answer.decision
     {
-        *value = admit(value.take()).map_err(|why| not_taken(&format_args!("it {why}")))?;
+        *value = admit(value.take()).map_err(|why| not_accepted(&format_args!("it {why}")))?;
     }
     let by = answer.by.map(Principal::checked).transpose();
-    answer.by = by.map_err(|error| not_taken(&error.message()))?;
+    answer.by = by.map_err(|error| not_accepted(&error.message()))?;
     Ok(answer)
 }
 
@@ -45,92 +45,53 @@ pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
 pub(crate) fn check(
     (kind, question): (&GateKind, &Value),
     schema: Option<&Schema>,
-    answer: GateAnswer,
+    mut answer: GateAnswer,
     accepts: impl FnOnce(&GateAnswer) -> Result<(), Error>,
 ) -> Result<GateAnswer, Error> {
-    let GateAnswer { decision, by, note } = answer;
-    let decides = matches!(
-        decision,
-        GateDecision::Approve | GateDecision::Edit { .. } | GateDecision::Deny { .. }
-    );
-    if decides && *kind != GateKind::Approval {
-        let why = format!("`{kind}` is not an approval: answer with `GateAnswer::value`");
-        return Err(not_taken(&why));
-    }
-    let resolution = match decision.into_resolution() {
-        Ok(resolution) => resolution,
-        Err(reason) => {
-            let decision = GateDecision::Reject { reason };
-            return Ok(GateAnswer { decision, by, note });
+    let is_approval = *kind == GateKind::Approval;
+    match &mut answer.decision {
+        GateDecision::Reject { .. } => return Ok(answer),
+        GateDecision::Value { .. } if is_approval => {
+            let why = "an approval requires a decision: approve, edit or deny";
+            return Err(not_accepted(&why));
         }
-    };
-    let resolution = match schema {
-        Some(schema) => schema.check(resolution).map_err(mismatch)?.into_value(),
-        None => resolution,
-    };
-    if *kind == GateKind::Approval {
-        fits_decision(&resolution)?;
-    }
-    let decision = GateDecision::of_resolution(kind, resolution);
-    let answer = GateAnswer { decision, by, note };
-    if *kind == GateKind::Approval {
-        by_another(question, &answer)?;
+        GateDecision::Value { value } => {
+            if let Some(schema) = schema {
+                *value = schema.check(value.take()).map_err(mismatch)?.into_value();
+            }
+        }
+        GateDecision::Approve | GateDecision::Edit { .. } if is_approval => {
+            by_another(question, answer.by.as_ref())?;
+        }
+        GateDecision::Deny { .. } if is_approval => {}
+        GateDecision::Approve | GateDecision::Edit { .. } | GateDecision::Deny { .. } => {
+            let why = format!("`{kind}` is not an approval: answer with `GateAnswer::value`");
+            return Err(not_accepted(&why));
+        }
     }
     accepts(&answer).map_err(refused)?;
     Ok(answer)
 }
 
 /// Checks that an approval was not given by the principal who asked, if its question demands that.
-fn by_another(question: &Value, answer: &GateAnswer) -> Result<(), Error> {
-    let approves = matches!(
-        answer.decision,
-        GateDecision::Approve | GateDecision::Edit { .. }
-    );
-    let Some(asked) = question
-        .get("notBy")
-        .and_then(Value::as_str)
-        .filter(|_| approves)
-    else {
+fn by_another(question: &Value, by: Option<&Principal>) -> Result<(), Error> {
+    let Some(asked) = question.get("notBy").and_then(Value::as_str) else {
         return Ok(());
     };
     let shown = escape(asked, 80);
-    match &answer.by {
-        Some(by) if by.as_str() != asked => Ok(()),
-        Some(_) => {
-            let why =
-                format!("`{shown}` asked for this call, so another principal must approve it");
-            Err(not_taken(&why))
-        }
-        None => {
-            let why = format!(
-                "it must name who approves (`by`), and that must not be `{shown}`, who asked for this call"
-            );
-            Err(not_taken(&why))
-        }
-    }
-}
-
-/// Checks what the schema of an approval cannot express: which decision has arguments.
-fn fits_decision(resolution: &Value) -> Result<(), Error> {
-    let decision = resolution.get("decision").and_then(Value::as_str);
-    let has_args = resolution.get("args").is_some();
-    match (decision, has_args) {
-        (Some("edit"), false) => Err(not_taken(
-            &"an edit requires `args`, the arguments to run with",
-        )),
-        (Some("approve"), true) => {
-            let why =
-                "an approval must not have `args`: to change the arguments, answer with an edit";
-            Err(not_taken(&why))
-        }
-        (Some("approve" | "edit" | "deny"), _) => Ok(()),
-        _ => Err(not_taken(&"the decision must be approve, edit or deny")),
-    }
+    let why = match by {
+        Some(by) if by.as_str() != asked => return Ok(()),
+        Some(_) => format!("`{shown}` asked for this call, so another principal must approve it"),
+        None => format!(
+            "it must name who approves (`by`), and that must not be `{shown}`, who asked for this call"
+        ),
+    };
+    Err(not_accepted(&why))
 }
 
 /// Converts the faults of an answer that does not match the schema of the gate.
 fn mismatch(faults: InvalidArguments) -> Error {
-    not_taken(&listed(&faults, "the answer")).with_faults(faults)
+    not_accepted(&listed(&faults, "the answer")).with_faults(faults)
 }
 
 /// Converts the error of edited arguments, or of a check of the gate's author.
@@ -141,9 +102,9 @@ fn refused(error: Error) -> Error {
                 "the edited arguments are invalid: {}",
                 listed(faults, "they")
             );
-            not_taken(&why).with_faults(faults.clone())
+            not_accepted(&why).with_faults(faults.clone())
         }
-        None => not_taken(&error.message()).with_source(error),
+        None => not_accepted(&error.message()).with_source(error),
     }
 }
 
@@ -160,7 +121,7 @@ fn listed(faults: &InvalidArguments, subject: &str) -> String {
     all.join("; ")
 }
 
-fn not_taken(why: &dyn fmt::Display) -> Error {
+fn not_accepted(why: &dyn fmt::Display) -> Error {
     let message = format!("the gate does not accept this answer: {why}");
     Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, message)
 }

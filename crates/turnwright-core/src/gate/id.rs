@@ -65,11 +65,9 @@ pub(crate) struct GateNumbers(Mutex<Counts>);
 #[derive(Default)]
 struct Counts {
     step: Step,
-    passed: HashMap<Counted, u64>,
+    /// By kind, call and step.
+    passed: HashMap<(GateKind, Option<Arc<str>>, Option<Step>), u64>,
 }
-
-/// Gates are numbered per kind, call and step.
-type Counted = (GateKind, Option<Arc<str>>, Option<Step>);
 
 impl GateNumbers {
     /// Returns the current step.

@@ -37,13 +37,13 @@ pub use gates::{Gates, OpenGate};
 
 pub use turn_waiting::TurnWaiting;
 
-pub(crate) use activity::{Counted, Wait, Waiter};
+pub(crate) use activity::{Tracked, Wait, Waiter};
 pub(crate) use check::{admitted, check};
 pub(crate) use closed::GateClosed;
 pub use closed::GateEnd;
-pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
-pub(crate) use replay::RecordedGates;
-pub(crate) use table::{GateTable, Opening, Settled, TurnGates};
+pub(crate) use id::{GatePlace, Step, gate_id};
+pub(crate) use replay::usable_answer;
+pub(crate) use table::{Received, TurnGates, Waiting};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};

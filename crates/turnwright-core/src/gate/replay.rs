@@ -1,4 +1,4 @@
-//! The gates at which a turn waited before it was resumed.
+//! The gates at which a turn waited before it was resumed, and the answers that still count.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
+use super::TurnGate;
 use super::id::Step;
-use crate::record::{GateKind, GateRecord, GateState};
+use crate::record::{GateAnswer, GateDecision, GateKind, GateRecord, GateState};
 
 /// Recorded gates by id.
 #[derive(Default)]
@@ -27,6 +28,34 @@ impl RecordedGates {
         self.0.lock().get(gate_id).cloned()
     }
 
+    /// Returns the gate with this id and its answer, if that still counts: see [`usable_answer`].
+    pub(crate) fn answered(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<(Arc<GateRecord>, GateAnswer)> {
+        let before = self.get(id)?;
+        let answer = usable_answer(&before, gate, tool_call)?;
+        Some((before, answer))
+    }
+
+    /// Returns when the same gate was opened in an earlier run, if it is still open. An expired gate is opened again, with its
+    /// complete timeout.
+    pub(crate) fn opened_at(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<SystemTime> {
+        let before = self.get(id)?;
+        let open = before.state == GateState::Open && is_same(&before, gate, tool_call);
+        // A time in the future was written with a wrong clock.
+        let age = before.opened_at.elapsed().ok()?;
+        let in_time = gate.timeout.is_none_or(|limit| age < limit);
+        (open && in_time).then_some(before.opened_at)
+    }
+
     /// Returns whether a gate was opened after this time.
     pub(crate) fn is_opened_after(&self, time: SystemTime) -> bool {
         let gates = self.0.lock();
@@ -43,8 +72,7 @@ impl RecordedGates {
             .collect()
     }
 
-    /// Returns the earlier approval gates of a call, closed: it opens another one now, because its tool or arguments have changed,
-    /// or because an earlier release named the gate.
+    /// Returns the earlier approval gates of a call, closed: it opens another one now, because its tool or arguments have changed.
     pub(crate) fn replaced_by(&self, gate: &GateRecord) -> Vec<Arc<GateRecord>> {
         let mut before = self.0.lock();
         let replaced = before.extract_if(|id, other| {
@@ -73,5 +101,39 @@ impl RecordedGates {
         let steps = gates.values().filter_map(|gate| gate.step).map(Step);
         let steps = steps.filter(|step| *step != Step::TURN_OUTPUT);
         steps.max().map(Step::iteration)
+    }
+}
+
+/// Returns the answer of a recorded gate, if it counts for this one: the same kind, the same call and the same question, all of
+/// it. For an approval the question holds the tool, its fingerprint, the arguments with their digest, and the reason. An answer
+/// counts no longer than the timeout of the gate, if that has one.
+pub(crate) fn usable_answer(
+    before: &GateRecord,
+    gate: &TurnGate,
+    tool_call: Option<&str>,
+) -> Option<GateAnswer> {
+    let same = is_same(before, gate, tool_call);
+    let answer = before.answer().filter(|_| same)?;
+    match answer.decision {
+        GateDecision::Reject { .. } => Some(answer.clone()),
+        _ if is_stale(before, gate) => None,
+        _ => gate.check(answer.clone()).ok(),
+    }
+}
+
+/// Returns whether a recorded gate asks all that this one asks.
+fn is_same(before: &GateRecord, gate: &TurnGate, tool_call: Option<&str>) -> bool {
+    before.kind == gate.kind
+        && before.tool_call.as_deref() == tool_call
+        && before.question == gate.question
+}
+
+/// Returns whether the answer is older than the timeout of the gate. An answer from the future was given under a wrong clock; its
+/// age is unknown, so it counts as stale.
+fn is_stale(before: &GateRecord, gate: &TurnGate) -> bool {
+    let given = before.closed_at.unwrap_or(before.opened_at);
+    match given.elapsed() {
+        Ok(age) => gate.timeout.is_some_and(|limit| age > limit),
+        Err(_) => true,
     }
 }

@@ -10,12 +10,14 @@ use tokio::sync::{Notify, oneshot};
 
 use super::activity::{Activity, TurnActivity};
 use super::check::admitted;
+use super::id::GateNumbers;
+use super::replay::RecordedGates;
 use super::{OpenGate, TurnGate};
 use crate::error::Error;
 use crate::record::{GateAnswer, GateRecord};
 
-/// How a gate was answered.
-pub(crate) enum Settled {
+/// An answer that arrived at a gate.
+pub(crate) enum Received {
     /// In this process. The answer is not stored yet.
     Live(GateAnswer),
     /// In the store, by any process.
@@ -27,20 +29,11 @@ pub(crate) struct Waiting {
     pub(crate) gate: Arc<TurnGate>,
     pub(crate) tool_call: Option<Arc<str>>,
     /// Whether an approver in this process was asked too. Then the gate stays open when no external handle is left.
-    asked_inside: bool,
+    pub(crate) has_approver: bool,
     /// Its record is in the store, where an answer can be recorded.
-    stored: bool,
-    pub(crate) opened_at: SystemTime,
-    settle: oneshot::Sender<Settled>,
-}
-
-/// A gate that is about to be opened. The fields are those of [`Waiting`].
-pub(crate) struct Opening {
-    pub(crate) gate: Arc<TurnGate>,
-    pub(crate) tool_call: Option<Arc<str>>,
-    pub(crate) asked_inside: bool,
     pub(crate) stored: bool,
     pub(crate) opened_at: SystemTime,
+    pub(crate) receiver: oneshot::Sender<Received>,
 }
 
 #[derive(Default)]
@@ -65,17 +58,24 @@ struct State {
 #[derive(Clone, Default)]
 pub(crate) struct TurnGates {
     table: Arc<GateTable>,
+    own: Arc<Own>,
+}
+
+#[derive(Default)]
+struct Own {
     activity: Arc<Activity>,
-    ended: Arc<AtomicBool>,
+    /// The gates at which the turn waited before it was resumed.
+    recorded: RecordedGates,
+    numbers: GateNumbers,
+    ended: AtomicBool,
 }
 
 impl TurnGates {
     /// Creates the gates of a turn that runs under a call of this one.
-    pub(crate) fn below(&self) -> Self {
+    pub(crate) fn for_inner_turn(&self) -> Self {
         TurnGates {
             table: Arc::clone(&self.table),
-            activity: Arc::default(),
-            ended: Arc::default(),
+            own: Arc::default(),
         }
     }
 
@@ -91,7 +91,15 @@ impl TurnGates {
     }
 
     pub(crate) fn activity(&self) -> &Arc<Activity> {
-        &self.activity
+        &self.own.activity
+    }
+
+    pub(crate) fn recorded(&self) -> &RecordedGates {
+        &self.own.recorded
+    }
+
+    pub(crate) fn numbers(&self) -> &GateNumbers {
+        &self.own.numbers
     }
 
     /// Keeps the gates of a stored turn open although no handle of the turn is left.
@@ -102,13 +110,13 @@ impl TurnGates {
     /// Suspends the turn whenever it can only wait.
     pub(crate) fn suspend_at_gates(&self) {
         self.table.keep_open();
-        self.activity.suspend_at_gates();
+        self.own.activity.suspend_at_gates();
     }
 
     /// Suspends the turn as soon as it can only wait.
     pub(crate) fn suspend(&self) {
         self.table.keep_open();
-        self.activity.request();
+        self.own.activity.request();
     }
 
     /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
@@ -122,57 +130,38 @@ impl TurnGates {
         let state = self.table.state.lock();
         let open = gates.iter().map(|id| {
             let (_, waiting) = state.open.get(id)?;
-            (!waiting.asked_inside).then(|| OpenGate::of(id, waiting))
+            (!waiting.has_approver).then(|| OpenGate::of(id, waiting))
         });
         open.collect()
     }
 
     /// Returns what the turn is doing.
     pub(crate) fn status(&self) -> TurnActivity {
-        match self.has_ended() {
-            true => TurnActivity::Ended,
-            false => self.activity.status(),
+        if self.has_ended() {
+            TurnActivity::Ended
+        } else {
+            self.own.activity.status()
         }
     }
 
     /// Opens no more gates for the turn.
     pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
+        self.own.ended.store(true, Ordering::Release);
         self.table.changed.notify_waiters();
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.own.ended.load(Ordering::Acquire)
     }
 }
 
 impl GateTable {
-    /// Opens a gate. `None` if one with its id is already open.
-    pub(crate) fn open(
-        &self,
-        id: &Arc<str>,
-        opening: Opening,
-    ) -> Option<oneshot::Receiver<Settled>> {
-        let (settle, settled) = oneshot::channel();
-        let Opening {
-            gate,
-            tool_call,
-            asked_inside,
-            stored,
-            opened_at,
-        } = opening;
+    /// Opens a gate. Returns `false` if one with its id is already open.
+    pub(crate) fn open(&self, id: &Arc<str>, waiting: Waiting) -> bool {
         let mut state = self.state.lock();
         if state.open.contains_key(id) {
-            return None;
+            return false;
         }
-        let waiting = Waiting {
-            gate,
-            tool_call,
-            asked_inside,
-            stored,
-            opened_at,
-            settle,
-        };
         state.opened += 1;
         let number = state.opened;
         state.open.insert(Arc::clone(id), (number, waiting));
@@ -182,7 +171,7 @@ impl GateTable {
             // The last handle may have been dropped just before.
             self.close_unanswerable();
         }
-        Some(settled)
+        true
     }
 
     /// Answers at a gate: once, and only with an answer that it accepts. Returns `false` if it is not open.
@@ -196,7 +185,8 @@ impl GateTable {
         let answer = gate.check(answer)?;
         // Another answer may have been first. Then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);
-        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(Settled::Live(answer)).is_ok()))
+        let received = Received::Live(answer);
+        Ok(taken.is_some_and(|(_, waiting)| waiting.receiver.send(received).is_ok()))
     }
 
     /// Applies an answer from the store.
@@ -210,7 +200,7 @@ impl GateTable {
         if let (Some(gate), Some(answer)) = (gate, record.answer()) {
             let answer = gate.check(answer.clone())?;
             if let Some((_, waiting)) = self.state.lock().open.shift_remove(&record.id) {
-                drop(waiting.settle.send(Settled::Recorded(answer)));
+                drop(waiting.receiver.send(Received::Recorded(answer)));
             }
         }
         Ok(())
@@ -271,6 +261,6 @@ impl GateTable {
         let mut state = self.state.lock();
         state
             .open
-            .retain(|_, (_, waiting)| waiting.asked_inside || (waiting.stored && keeps_open));
+            .retain(|_, (_, waiting)| waiting.has_approver || (waiting.stored && keeps_open));
     }
 }

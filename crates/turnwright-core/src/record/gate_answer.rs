@@ -151,44 +151,6 @@ impl GateDecision {
             GateDecision::Reject { .. } => "reject",
         }
     }
-
-    /// Returns the JSON that is validated with the schema of the gate, or the reason of a rejection. Values are moved, because
-    /// edited arguments were not admitted yet, and cloning them is recursive.
-    pub(crate) fn into_resolution(self) -> Result<Value, String> {
-        let decision = self.as_str();
-        let (name, more) = match self {
-            GateDecision::Value { value } => return Ok(value),
-            GateDecision::Reject { reason } => return Err(reason),
-            GateDecision::Edit { args } => ("args", Some(args)),
-            GateDecision::Deny { reason } => ("reason", reason.map(Value::from)),
-            GateDecision::Approve => ("", None),
-        };
-        let mut object = Map::new();
-        object.insert("decision".to_owned(), decision.into());
-        object.extend(more.map(|more| (name.to_owned(), more)));
-        Ok(Value::Object(object))
-    }
-
-    /// Returns the decision for a resolution of a gate of this kind. A resolution of an approval without a decision stays a value.
-    pub(crate) fn of_resolution(kind: &GateKind, mut resolution: Value) -> Self {
-        if *kind != GateKind::Approval {
-            return GateDecision::Value { value: resolution };
-        }
-        let text = |name: &str| resolution.get(name).and_then(Value::as_str);
-        match text("decision") {
-            Some("approve") => GateDecision::Approve,
-            Some("edit") if resolution.get("args").is_some() => {
-                let args = resolution.get_mut("args").map(Value::take);
-                let args = args.unwrap_or_default();
-                GateDecision::Edit { args }
-            }
-            // Earlier releases wrote `refuse`.
-            Some("deny" | "refuse") => GateDecision::Deny {
-                reason: text("reason").map(str::to_owned),
-            },
-            _ => GateDecision::Value { value: resolution },
-        }
-    }
 }
 
 /// The JSON of an answer.

@@ -12,7 +12,7 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, Level};
 use crate::gate::{OpenGate, TurnWaiting};
-use crate::lease::HeldLease;
+use crate::lease::TurnLease;
 use crate::outcome::TurnHeld;
 use crate::record::{
     CallState, GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
@@ -69,12 +69,11 @@ impl TurnContext {
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         self.note_outer(&mut record);
         record.principal = self.principal().cloned();
-        record.settings = self.inner().parts.settings.clone();
+        record.settings = self.wiring().input_settings().clone();
         let record = Arc::new(record);
-        // A turn starts once.
-        let _ = self.inner().nonce.set(record.nonce.clone());
+        self.wiring().set_nonce(&record);
         let Some(store) = self.record_store() else {
-            self.keep_changes(&put(message));
+            self.journal().apply(&put(message));
             return Ok(());
         };
         let mut tries = 0;
@@ -86,25 +85,25 @@ impl TurnContext {
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
             }
-            if let Some(unkept) = message.take() {
-                message = Some(self.store_media_of(unkept).await?);
+            if let Some(unspooled) = message.take() {
+                message = Some(self.store_media_of(unspooled).await?);
             }
             let mut changes = self.given_up(&**store, &free, abandons).await?;
-            let hold = self.held_lease(&free, Arc::clone(&record));
+            let lease = self.new_lease(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
-            changes.push(Change::Put(Arc::new(hold.lease()).into()));
+            changes.push(Change::Put(Arc::new(lease.record()).into()));
             changes.extend(put(message.clone()));
             tries += 1;
-            if self.take(&**store, &free, hold, changes, tries).await? {
+            if self.take(&**store, &free, lease, changes, tries).await? {
                 // What was closed of the previous turn does not belong to this one.
-                self.keep_changes(&put(message));
+                self.journal().apply(&put(message));
                 return Ok(());
             }
         }
     }
 
-    pub(crate) fn held_lease(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
-        HeldLease::new(free.fencing_token, self.setup().lease, record)
+    pub(crate) fn new_lease(&self, free: &Free, record: Arc<TurnRecord>) -> TurnLease {
+        TurnLease::new(free.fencing_token, self.setup().lease, record)
     }
 
     /// Applies the changes with which a turn takes its lease. Returns `false` if another process wrote meanwhile.
@@ -115,15 +114,14 @@ impl TurnContext {
         &self,
         store: &dyn Store,
         free: &Free,
-        hold: HeldLease,
+        lease: TurnLease,
         changes: Vec<Change>,
         tries: usize,
     ) -> Result<bool, Error> {
         let batch = Batch::from(changes).fencing_token(free.fencing_token);
         match apply_once(self, store, batch.expect(free.revision)).await? {
             Ok(_) => {
-                // A turn starts once.
-                let _ = self.inner().hold.set(hold);
+                self.journal().set_lease(lease);
                 Ok(true)
             }
             Err(error) if error.fenced_by().is_none() && error.found_revision().is_none() => {
@@ -254,11 +252,11 @@ impl TurnContext {
         let conversation = self.conversation_id().shared();
         let turn = live.find(&conversation, turn_id);
         let runs =
-            |turn: &TurnContext| turn.hold().is_some() && !turn.cancellation().is_cancelled();
+            |turn: &TurnContext| turn.lease().is_some() && !turn.cancellation().is_cancelled();
         let Some(turn) = turn.filter(runs) else {
             return Ok(false);
         };
-        let Some(gates) = turn.inner().gates.waits_outside() else {
+        let Some(gates) = turn.gates().waits_outside() else {
             return Ok(true);
         };
         let waiting = TurnWaiting {

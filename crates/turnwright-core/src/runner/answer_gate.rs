@@ -145,8 +145,8 @@ impl TurnRunner {
         let turn = self.live_turns().find(conversation, &gate.turn_id)?;
         // At once: a gate that has its answer keeps the turn from being suspended. An answer that the gate does not take is
         // withdrawn where the turn listens to the store.
-        let _ = turn.gates().answer_recorded(gate);
-        if !turn.inner().gates.activity().is_suspended() {
+        let _ = turn.gates().table().answer_recorded(gate);
+        if !turn.gates().activity().is_suspended() {
             return attached(&turn);
         }
         let ended = turn.watch_outcome()?;

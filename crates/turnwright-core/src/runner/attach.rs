@@ -95,8 +95,8 @@ pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().shared(),
         cancellation: turn.cancellation().clone(),
-        turn_gates: turn.inner().gates.clone(),
-        gates: Some(Gates::new(turn.inner().gates.clone())),
+        turn_gates: turn.gates().clone(),
+        gates: Some(Gates::new(turn.gates().clone())),
         running: Some(Running::Attached(outcome)),
         cancels: false,
     };

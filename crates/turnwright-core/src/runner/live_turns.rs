@@ -17,7 +17,7 @@ type Key = (Arc<str>, Arc<str>);
 impl LiveTurns {
     /// Adds a turn, unless it has no conversation. Such a turn cannot be looked up.
     pub(crate) fn add(&self, turn: &TurnContext) {
-        if !turn.inner().parts.stored {
+        if turn.record_store().is_none() {
             return;
         }
         let mut turns = self.0.lock();
@@ -40,7 +40,7 @@ impl LiveTurns {
         let same = turns.get(&(Arc::clone(conversation), turn_id.into()))?;
         let mut found: Vec<TurnContext> = same.iter().filter_map(|turn| turn.upgrade()).collect();
         drop(turns);
-        let holder = found.iter().position(|turn| turn.hold().is_some());
+        let holder = found.iter().position(|turn| turn.lease().is_some());
         match holder {
             Some(holder) => Some(found.swap_remove(holder)),
             None => found.pop(),

@@ -176,30 +176,26 @@ impl TurnContext {
             record.principal = self.principal().cloned();
             record.settings = self.settings_with(&found.turn);
             let record = Arc::new(record);
-            let hold = self.held_lease(&free, Arc::clone(&record));
+            let lease = self.new_lease(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
-                Change::Put(Arc::new(hold.lease()).into()),
+                Change::Put(Arc::new(lease.record()).into()),
             ];
             tries += 1;
             // It is resumed only if everything that was found is still true.
-            if self.take(&**store, &free, hold, changes, tries).await? {
+            if self.take(&**store, &free, lease, changes, tries).await? {
                 break found;
             }
         };
-        // A turn is resumed once.
-        let _ = self.inner().nonce.set(found.turn.nonce.clone());
+        self.wiring().set_nonce(&found.turn);
         for (path, value) in &found.turn.stash {
             if !self.stash().has(path) {
                 self.stash().set(path, value.clone())?;
             }
         }
         self.resume_settings(&found.turn);
-        self.inner().usage.lock().itself += found.turn.usage;
-        let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
-        self.inner().meter.resume(elapsed, calls);
-        let rejected = found.turn.rejected.iter().cloned();
-        self.inner().rejected.lock().extend(rejected);
+        self.limits().resume(&found.turn);
+        self.journal().reject(found.turn.rejected.iter().cloned());
         let (left, step) = self.load_own(&**store, &found).await?;
         let step = match found.turn.state {
             TurnState::Suspended => found.turn.step.map(Step),
@@ -234,7 +230,7 @@ impl TurnContext {
         let Some(started_for) = &record.principal else {
             return Ok(());
         };
-        let now = self.inner().principal.get_or_init(|| started_for.clone());
+        let now = self.wiring().principal_or(started_for);
         if now != started_for {
             let (id, now) = (escape(self.turn_id(), 80), escape(now.as_str(), 80));
             let message = format!(
@@ -314,9 +310,9 @@ impl TurnContext {
                     step = gate.step.map(Step).or(step);
                     if gate.state == GateState::Open {
                         // The answer to an open question may come through the store.
-                        self.inner().gates.detach();
+                        self.gates().detach();
                     }
-                    self.inner().recorded_gates.insert(gate);
+                    self.gates().recorded().insert(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
@@ -333,12 +329,12 @@ impl TurnContext {
                 }
             }
         }
-        self.keep_changes(&own);
+        self.journal().apply(&own);
         if let Some(summary) = summary {
             // The turn was compacted. Of the history, only what the summary does not cover is loaded.
-            drop(self.inner().records.write().cover(&summary));
+            self.journal().cover(&summary);
         }
-        self.count_calls_from(left.next_ordinal());
+        self.journal().count_calls_from(left.next_ordinal());
         Ok((left, step))
     }
 }

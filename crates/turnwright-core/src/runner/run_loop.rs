@@ -43,8 +43,8 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         let ended = play_out(&turn, steps).await;
         // Everything that was started is closed before the end event. Calls that run elsewhere are interrupted.
         turn.cancellation().cancel();
-        turn.inner().open_calls.wait().await;
-        turn.inner().tasks.wait().await;
+        turn.journal().open_calls().wait().await;
+        turn.journal().tasks().wait().await;
         ended
     };
     let ended = turn.renew_while(turn.watch_answers_while(played)).await;
@@ -68,7 +68,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
             .last_answer()
             .map(|answer| answer.text().to_owned())
             .unwrap_or_default(),
-        records: turn.inner().records.read().stored(),
+        records: turn.journal().records().stored(),
         usage,
         iterations,
     };
@@ -166,7 +166,7 @@ async fn play_out(
         ended = Ok(work.await);
     }
     let suspended = matches!(&ended, Ok(Ok(Ok(TurnStatus::Suspended { .. }))));
-    if let Some(stop) = turn.inner().stop.lock().clone().filter(|_| !suspended) {
+    if let Some(stop) = turn.limits().stopped().filter(|_| !suspended) {
         return TurnStatus::from(stop).into();
     }
     match ended {
@@ -190,7 +190,7 @@ async fn play_out(
 /// started is settled before the next part.
 pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
-    turn.inner().tasks.wait().await;
+    turn.journal().tasks().wait().await;
     done.map_err(|_| cancelled())
 }
 
@@ -214,7 +214,7 @@ fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
     match resumed.and_then(|resumed| resumed.step) {
         Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
         _ => {
-            let last = turn.inner().recorded_gates.last_iteration();
+            let last = turn.gates().recorded().last_iteration();
             last.unwrap_or_default()
         }
     }
@@ -253,7 +253,7 @@ impl Play<'_> {
             true => TurnStatus::Answered,
             false => Box::pin(self.dispatch(resumed.into())).await?,
         };
-        turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
+        turn.gates().numbers().enter(Step::TURN_OUTPUT);
         run_pipeline(&plan.turn_output, turn).await?;
         Ok(how)
     }
@@ -288,7 +288,7 @@ impl Play<'_> {
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
-            if self.turn.inner().gates.activity().is_requested() {
+            if self.turn.gates().activity().is_requested() {
                 let next = self
                     .before
                     .saturating_add(*self.iterations)
@@ -298,8 +298,8 @@ impl Play<'_> {
                     First::Decide | First::Output => Step::output(next),
                     First::Execute => Step::input(next),
                 };
-                self.turn.inner().gate_numbers.enter(step);
-                self.turn.park(None).await;
+                self.turn.gates().numbers().enter(step);
+                self.turn.wait_for_suspension(None).await;
                 return Err(cancelled());
             }
             *self.iterations += 1;
@@ -324,7 +324,7 @@ impl Play<'_> {
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
-        let numbers = &self.turn.inner().gate_numbers;
+        let numbers = self.turn.gates().numbers();
         let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
         ctx.turn().emit(|| EventKind::IterationStart { iteration });

@@ -253,14 +253,14 @@ impl TurnRunner {
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         if turn.record_store().is_some() && under.is_none() {
-            turn.inner().gates.activity().enable();
+            turn.gates().activity().enable();
             if suspends || turn.setup().suspends {
-                turn.inner().gates.suspend_at_gates();
+                turn.gates().suspend_at_gates();
             }
         }
-        let turn_gates = turn.inner().gates.clone();
+        let turn_gates = turn.gates().clone();
         // Before the task starts, because it may reach a gate immediately.
-        let gates = Gates::new(turn.inner().gates.clone());
+        let gates = Gates::new(turn.gates().clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
         // Also if the task is dropped before its end, because the runtime is shut down.
@@ -282,7 +282,7 @@ impl TurnRunner {
         let cancels = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
-            Some(call) => call.turn().inner().tasks.spawn_on(work, &runtime),
+            Some(call) => call.turn().journal().tasks().spawn_on(work, &runtime),
         };
         TurnHandle {
             turn_id,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{ConversationId, FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
 use crate::gate::OpenGate;

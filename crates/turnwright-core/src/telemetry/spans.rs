@@ -125,7 +125,7 @@ pub(crate) struct ModelSpan<'c> {
 impl<'c> ModelSpan<'c> {
     pub(crate) fn start(executor: &'c dyn Executor, ctx: &'c DispatchContext) -> Self {
         // What middleware has reported is not of this executor.
-        ctx.turn().take_responses();
+        ctx.turn().limits().take_responses();
         let model = executor.model();
         let (server, port) = measure::server_of(executor);
         let span = info_span!(
@@ -163,7 +163,7 @@ impl<'c> ModelSpan<'c> {
             ended: None,
         };
         if !model.span.is_disabled() {
-            model.usage_before = ctx.turn().own_usage();
+            model.usage_before = ctx.turn().limits().own_usage();
             if ctx.turn().setup().trace_content {
                 let messages = ctx.records().all::<Message>();
                 record_messages(&model.span, names::INPUT_MESSAGES, &messages);
@@ -207,12 +207,12 @@ impl Drop for ModelSpan<'_> {
         // If the executor did not return, it was dropped because the turn was stopped.
         let stopped = || Some(ctx.turn().stop_code().as_str());
         let code = self.ended.unwrap_or_else(stopped);
-        let responses = ctx.turn().take_responses();
+        let responses = ctx.turn().limits().take_responses();
         self.measure(&responses, code);
         if span.is_disabled() {
             return;
         }
-        record_usage(span, self.usage_before, ctx.turn().own_usage());
+        record_usage(span, self.usage_before, ctx.turn().limits().own_usage());
         record_responses(span, &responses);
         if let Some(code) = code {
             record_error(span, code);

@@ -1,13 +1,11 @@
 //! The budgets of a turn and its outer turns.
 
-use std::sync::Arc;
-
 use tokio::time::Instant;
 
 use crate::error::{Error, ErrorCode};
-use crate::lease::HeldLease;
+use crate::lease::TurnLease;
 use crate::outcome::Limit;
-use crate::record::{Record, TurnRecord};
+use crate::record::Record;
 use crate::settings::Budget;
 use crate::tool::context::{CallPermit, TurnContext};
 
@@ -19,12 +17,7 @@ impl TurnContext {
     /// Returns the limit that ends this turn before its next step: of its own budget or that of an outer turn.
     pub(crate) fn limit_reached(&self) -> Option<Limit> {
         let mut turns = self.and_outer();
-        turns.find_map(|turn| {
-            turn.inner()
-                .meter
-                .reached()
-                .or_else(|| turn.tokens_used_up())
-        })
+        turns.find_map(|turn| turn.limits().reached().or_else(|| turn.tokens_used_up()))
     }
 
     /// Returns the token limit of this turn's own budget, if it is used up.
@@ -46,7 +39,7 @@ impl TurnContext {
     pub(crate) fn no_call_left(&self) -> Option<Limit> {
         let own = |turn: &TurnContext| {
             let most = turn.budget().tool_calls?;
-            let none = turn.inner().meter.has_no_call(most);
+            let none = turn.limits().has_no_call(most);
             none.then_some(Limit::ToolCalls(most))
         };
         self.limit_reached()
@@ -61,7 +54,7 @@ impl TurnContext {
     pub(crate) fn take_call(&self, tool: &str) -> Result<CallPermit, Error> {
         let mut permit = CallPermit::new(self.clone());
         for turn in self.and_outer() {
-            let meter = &turn.inner().meter;
+            let meter = turn.limits();
             let limit = match turn.tokens_used_up().or_else(|| meter.reached()) {
                 Some(limit) => limit,
                 None => {
@@ -74,7 +67,7 @@ impl TurnContext {
                 }
             };
             for ending in self.and_outer().take(permit.depth + 1) {
-                ending.inner().meter.reach(limit.clone());
+                ending.limits().reach(limit.clone());
             }
             return Err(not_run(tool, &limit));
         }
@@ -93,47 +86,37 @@ impl TurnContext {
     /// Returns the deadline of this turn, and the time limit.
     pub(crate) fn time_is_up_at(&self) -> Option<(Instant, std::time::Duration)> {
         // A turn that waits for its lease does not have the settings of its record yet, so those of its input apply.
-        let settings = self.inner().settings.get();
-        let time = match settings {
+        let time = match self.wiring().started_settings() {
             Some(settings) => settings.budget.time,
             None => {
-                let (own, runner) = (&self.inner().parts.settings, &self.setup().settings);
+                let (own, runner) = (self.wiring().input_settings(), &self.setup().settings);
                 own.budget.time.or(runner.budget.time)
             }
         }?;
-        Some((self.inner().meter.ends_at(time)?, time))
-    }
-
-    /// Writes the usage into the record of the turn.
-    pub(crate) fn record_usage(&self, record: &mut TurnRecord) {
-        let meter = &self.inner().meter;
-        record.usage = self.usage();
-        record.tool_calls = meter.ended_calls();
-        record.elapsed = meter.elapsed();
+        Some((self.limits().ends_at(time)?, time))
     }
 
     /// Returns the record of a turn with a budget, if something was used since it was last written. A resumed turn continues from
     /// there. `along`: whether something else is written anyway.
-    pub(crate) fn unrecorded_usage(&self, hold: &HeldLease, along: bool) -> Option<Record> {
+    pub(crate) fn unrecorded_usage(&self, lease: &TurnLease, along: bool) -> Option<Record> {
         if self.budget().is_unlimited() {
             return None;
         }
-        let mut shared = hold.record.lock();
-        let used = (self.usage(), self.inner().meter.ended_calls());
-        let mut noted = self.inner().meter.noted.lock();
         let timed = along && self.budget().time.is_some();
-        if *noted == used && !timed {
-            return None;
-        }
-        *noted = used;
-        self.record_usage(Arc::make_mut(&mut shared));
-        Some(Record::from(Arc::clone(&shared)))
+        lease.change_turn(|record| {
+            let used = self.limits().mark_recorded();
+            let changed = used || timed;
+            if changed {
+                self.limits().record(record);
+            }
+            changed
+        })
     }
 
     /// Lets the outer turns record what this turn used of their budgets.
     pub(crate) async fn record_outer_usage(&self) {
         for outer in self.and_outer().skip(1) {
-            if !outer.budget().is_unlimited() && outer.hold().is_some() {
+            if !outer.budget().is_unlimited() && outer.lease().is_some() {
                 // A failed write ends that turn, and this one with it.
                 drop(Box::pin(outer.write(Vec::new())).await);
             }

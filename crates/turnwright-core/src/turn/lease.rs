@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::lease::HeldLease;
+use crate::lease::TurnLease;
 use crate::outcome::TurnStatus;
 use crate::record::{Lease, Message, Record, RecordKind, TurnRecord};
 use crate::store::Query;
@@ -17,9 +17,12 @@ impl TurnContext {
     /// the message is only proposed.
     pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
         let message = Some(Arc::from(message));
-        self.change_record(|record| match self.decides_answers() {
-            true => record.proposed = message,
-            false => record.answer = message,
+        self.change_record(|record| {
+            if self.decides_answers() {
+                record.proposed = message;
+            } else {
+                record.answer = message;
+            }
         })
     }
 
@@ -35,24 +38,23 @@ impl TurnContext {
     /// Returns the turn's record with a message rejected as its answer, for the batch that stores the reason. Changes nothing
     /// yet: if the store fails, the answer is still proposed.
     pub(crate) fn with_rejected(&self, message: Option<&Arc<str>>) -> Option<Record> {
-        let mut record = TurnRecord::clone(&self.hold()?.record.lock());
+        let mut record = TurnRecord::clone(&self.lease()?.turn());
         record.reject(message);
         Some(Record::from(Arc::new(record)))
     }
 
     /// Notes that a message was rejected as the answer.
     pub(crate) fn note_rejected(&self, message: Option<&Arc<str>>) {
-        self.inner().rejected.lock().extend(message.cloned());
+        self.journal().reject(message.cloned());
         self.change_record(|record| record.reject(message));
     }
 
     fn change_record(&self, change: impl FnOnce(&mut TurnRecord)) -> Option<Record> {
-        let hold = self.hold()?;
-        let mut shared = hold.record.lock();
-        let record = Arc::make_mut(&mut shared);
-        change(record);
-        self.record_usage(record);
-        Some(Record::from(Arc::clone(&shared)))
+        self.lease()?.change_turn(|record| {
+            change(record);
+            self.limits().record(record);
+            true
+        })
     }
 
     /// Returns whether an answer of an executor is decided on before it counts: by its type, or by dispatch output middleware.
@@ -62,9 +64,7 @@ impl TurnContext {
 
     /// Returns the last message of the model in this turn that was not rejected as its answer.
     pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
-        let rejected = self.inner().rejected.lock();
-        let records = self.inner().records.read();
-        records.last_answer(|id| rejected.iter().all(|other| **other != *id))
+        self.journal().last_answer()
     }
 
     /// Runs the work and renews the lease meanwhile.
@@ -80,7 +80,7 @@ impl TurnContext {
                     // A failed renewal ends the turn.
                     let renew = async move { drop(renewed.renew().await) };
                     match self.runtime() {
-                        Some(runtime) => drop(self.inner().tasks.spawn_on(renew, &runtime)),
+                        Some(runtime) => drop(self.journal().tasks().spawn_on(renew, &runtime)),
                         None => return work.await,
                     }
                 }
@@ -91,7 +91,7 @@ impl TurnContext {
 
     /// Renews the lease if it is due.
     pub(crate) async fn renew(&self) -> Result<(), Error> {
-        if self.hold().is_some_and(HeldLease::is_due) && !self.inner().ended.is_set() {
+        if self.lease().is_some_and(TurnLease::is_due) && !self.journal().has_ended() {
             // The lease itself is added by the write. A failure ends the turn, like every write.
             self.write(Vec::new()).await?;
         }
@@ -106,23 +106,23 @@ impl TurnContext {
     /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
     /// fails.
     pub async fn ensure_lease(&self) -> Result<(), Error> {
-        let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
+        let (Some(lease), Some(store)) = (self.lease(), self.record_store()) else {
             return Ok(());
         };
-        if !self.inner().taken_over.is_set() {
+        if !self.journal().is_taken_over() {
             let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
             let loaded = self.read(&**store, &query).await?;
             if !loaded.damaged.is_empty() {
                 // The store rejects this write if another process has taken over. Otherwise it replaces the damaged record.
-                let lease = Record::from(Arc::new(hold.lease()));
-                self.write(vec![lease]).await?;
-            } else if loaded.into_records().any(|record| hold.matches(&record)) {
+                let record = Record::from(Arc::new(lease.record()));
+                self.write(vec![record]).await?;
+            } else if loaded.into_records().any(|record| lease.matches(&record)) {
                 self.renew().await?;
             } else {
-                self.inner().taken_over.set();
+                self.journal().set_taken_over();
             }
         }
-        if !self.inner().taken_over.is_set() {
+        if !self.journal().is_taken_over() {
             return Ok(());
         }
         let error = self.taken_over();
@@ -132,36 +132,36 @@ impl TurnContext {
 
     /// Notes that another process has taken over the turn. This one must not write any more.
     pub(super) fn taken_over(&self) -> Error {
-        self.inner().taken_over.set();
+        self.journal().set_taken_over();
         let message = "another process has taken over or deleted this conversation: this turn stops and stores nothing more";
         Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
 
     /// Stores how the turn ended, and releases the lease.
     pub(crate) async fn release(&self, how: &TurnStatus, iterations: u32) {
-        let Some(hold) = self.hold() else {
+        let Some(lease) = self.lease() else {
             return;
         };
-        if self.inner().store_hangs.is_set() || self.inner().taken_over.is_set() {
+        if self.journal().store_hangs() || self.journal().is_taken_over() {
             return;
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
         let mut record = match how {
             TurnStatus::Suspended { gates } => {
-                let step = self.inner().gate_numbers.step().0;
-                hold.record.lock().suspended(step, !gates.is_empty())
+                let step = self.gates().numbers().step().0;
+                lease.turn().suspended(step, !gates.is_empty())
             }
-            _ => hold.record.lock().ended(how.state(), how.failure()),
+            _ => lease.turn().ended(how.state(), how.failure()),
         };
         record.iterations = iterations;
-        self.record_usage(&mut record);
+        self.limits().record(&mut record);
         // The next holder checks a suspended turn, and open calls if something could not be written.
         let left =
-            (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
-        let lease = hold.lease_of(left, Duration::ZERO);
+            (suspended || self.journal().is_incomplete()).then(|| Arc::clone(self.shared_id()));
+        let lease = lease.record_of(left, Duration::ZERO);
         let mut records: Vec<Record> = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if matches!(how, TurnStatus::Answered | TurnStatus::Nacked(_)) {
-            let left = self.inner().recorded_gates.closed();
+            let left = self.gates().recorded().closed();
             records.extend(left.into_iter().map(Record::from));
         }
         if let Err(error) = self.write(records).await {

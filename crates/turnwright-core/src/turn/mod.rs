@@ -4,7 +4,6 @@ mod budget;
 mod lease;
 mod log;
 mod media;
-mod replay;
 mod settings;
 mod state;
 mod stop;

@@ -18,24 +18,18 @@ struct UnknownChoices(Mutex<HashSet<String>>);
 impl TurnContext {
     /// Returns the instructions, model settings and budget of this turn, combined with those of its runner.
     pub(crate) fn turn_settings(&self) -> &TurnSettings {
-        let own = || self.inner().parts.settings.clone();
-        let runner = &self.setup().settings;
-        let settings = &self.inner().settings;
-        settings.get_or_init(|| own().under_runner(runner))
+        self.wiring().settings()
     }
 
     /// Returns the settings of a resumed turn: those of its input take precedence over those in its record.
     pub(crate) fn settings_with(&self, record: &TurnRecord) -> TurnSettings {
-        let own = self.inner().parts.settings.clone();
+        let own = self.wiring().input_settings().clone();
         own.over(&record.settings)
     }
 
     /// Restores the settings of a resumed turn from its record.
     pub(crate) fn resume_settings(&self, record: &TurnRecord) {
-        let own = self.settings_with(record);
-        let applies = own.under_runner(&self.setup().settings);
-        // A turn is resumed once.
-        let _ = self.inner().settings.set(applies);
+        self.wiring().resume_settings(self.settings_with(record));
     }
 }
 

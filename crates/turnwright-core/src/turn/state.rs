@@ -23,19 +23,7 @@ impl TurnContext {
     /// ```
     #[must_use]
     pub fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        if let Some(value) = self.inner().per_turn.lock().get() {
-            return value;
-        }
-        // Created outside of the lock, because it is user code.
-        let made = T::default();
-        let mut values = self.inner().per_turn.lock();
-        if let Some(value) = values.get() {
-            drop(values);
-            return value;
-        }
-        let made = Arc::new(made);
-        values.put_shared(Arc::clone(&made));
-        made
+        self.wiring().per_turn()
     }
 
     /// Returns the value of this type that was given to the runner with [`state`](crate::runner::TurnRunnerBuilder::state).

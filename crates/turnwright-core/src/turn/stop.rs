@@ -26,7 +26,7 @@ impl TurnContext {
     /// Returns the code for work that is interrupted.
     #[cfg(feature = "tracing")]
     pub(crate) fn stop_code(&self) -> ErrorCode {
-        match &*self.inner().stop.lock() {
+        match self.limits().stopped() {
             Some(Stop::Failed(error)) => error.code(),
             Some(Stop::Limit(_)) => ErrorCode::TURN_LIMIT,
             Some(Stop::Aborted(_)) | None => ErrorCode::TURN_ABORTED,
@@ -34,7 +34,7 @@ impl TurnContext {
     }
 
     fn stop(&self, why: Stop) {
-        self.inner().stop.lock().get_or_insert(why);
+        self.limits().stop(why);
         self.cancellation().cancel();
     }
 }

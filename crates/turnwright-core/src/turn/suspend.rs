@@ -9,16 +9,14 @@ use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// Starts nothing more, because the turn is being suspended. Returns only once the turn has ended.
-    pub(crate) async fn park(&self, tool_call: Option<&str>) {
-        let parked = self.inner().gates.activity().park(tool_call);
+    pub(crate) async fn wait_for_suspension(&self, tool_call: Option<&str>) {
+        let _not_started = self.gates().activity().not_started(tool_call);
         self.cancellation().cancelled().await;
-        // A suspended turn holds this forever: nothing continues.
-        drop(parked);
     }
 
     /// Waits until the turn can be suspended, and suspends it. Never returns for a turn that runs to its end.
     pub(crate) async fn suspended(&self) -> TurnStatus {
-        let gates = &self.inner().gates;
+        let gates = self.gates();
         if !gates.activity().is_enabled() {
             std::future::pending::<()>().await;
         }

@@ -10,8 +10,8 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::gate::{
-    Counted, GateAnswer, GateClosed, GateDecision, GateKind, GatePlace, OpenGate, Opening, Settled,
-    TurnGate, Wait, Waiter, gate_id,
+    GateAnswer, GateClosed, GateDecision, GateKind, GatePlace, OpenGate, Received, Tracked,
+    TurnGate, Wait, Waiter, Waiting, gate_id, usable_answer,
 };
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
@@ -28,8 +28,8 @@ pub(crate) struct Asked {
     step: Option<u32>,
     opened_at: SystemTime,
     /// How long this process waits.
-    time_left: Option<Duration>,
-    settled: Option<oneshot::Receiver<Settled>>,
+    pub(crate) time_left: Option<Duration>,
+    received: Option<oneshot::Receiver<Received>>,
     waiter: Waiter,
     closed: GateClosed,
 }
@@ -60,7 +60,7 @@ impl TurnContext {
                 message,
             ));
         }
-        let numbers = &self.inner().gate_numbers;
+        let numbers = self.gates().numbers();
         let GatePlace { step, number } = numbers.next(&gate.kind, tool_call.as_ref());
         let step = step.map(|step| step.0);
         let key = json!([tool_call, step, number]);
@@ -85,7 +85,36 @@ impl TurnContext {
 
     /// Returns whether an answer is possible at a gate of this turn.
     pub(crate) fn can_be_answered(&self) -> bool {
-        self.gates().can_be_answered(self.hold().is_some())
+        self.gates().table().can_be_answered(self.lease().is_some())
+    }
+
+    /// Returns the answer that was given at a gate before the turn was resumed, if it still counts. The gate is not opened again
+    /// then.
+    pub(crate) fn answered_before(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<GateAnswer> {
+        if !self.reuses_answers() {
+            return None;
+        }
+        let recorded = self.gates().recorded();
+        let (before, answer) = recorded.answered(id, gate, tool_call)?;
+        let answered_at = before.closed_at.unwrap_or(before.opened_at);
+        // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was reported
+        // before.
+        if !recorded.is_opened_after(answered_at) {
+            let closed = GateClosed::of(&answer);
+            let waited = answered_at.duration_since(before.opened_at);
+            let gate = (&before.id, &before.kind);
+            self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
+        }
+        Some(answer)
+    }
+
+    fn reuses_answers(&self) -> bool {
+        self.setups().all(|setup| setup.reuses_answers)
     }
 
     /// Opens a gate with an id.
@@ -97,24 +126,26 @@ impl TurnContext {
         step: Option<u32>,
         waiter: Waiter,
     ) -> Result<Asked, Error> {
-        let asked_inside = matches!(waiter, Waiter::Approval { has_approver: true });
         let gate = Arc::new(gate);
-        let opened_before = self.opened_before(&id, &gate, tool_call.as_deref());
+        let recorded = self.gates().recorded();
+        let opened_before = recorded.opened_at(&id, &gate, tool_call.as_deref());
         let opened_at = opened_before.unwrap_or_else(SystemTime::now);
-        let opening = Opening {
+        let (receiver, received) = oneshot::channel();
+        let waiting = Waiting {
             gate: Arc::clone(&gate),
             tool_call: tool_call.clone(),
-            asked_inside,
-            stored: self.hold().is_some(),
+            has_approver: waiter.has_approver(),
+            stored: self.lease().is_some(),
             opened_at,
+            receiver,
         };
-        let Some(settled) = self.gates().open(&id, opening) else {
+        if !self.gates().table().open(&id, waiting) {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(
                 ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
                 message,
             ));
-        };
+        }
         if opened_before.is_none() {
             telemetry::gate_opened(&gate.kind);
         }
@@ -134,7 +165,7 @@ impl TurnContext {
             gate,
             tool_call,
             step,
-            settled: Some(settled),
+            received: Some(received),
             waiter,
             closed: GateClosed::aborted(),
         })
@@ -162,7 +193,7 @@ impl TurnContext {
 impl Asked {
     /// Waits for an answer. A rejection is an answer too.
     pub(crate) async fn answer(mut self) -> Result<GateAnswer, Error> {
-        let Some(settled) = self.settled.take() else {
+        let Some(received) = self.received.take() else {
             return Err(unanswerable(&self.gate.kind));
         };
         // Boxed, so that a waiting future does not hold the state of a write.
@@ -176,7 +207,7 @@ impl Asked {
         };
         let waits = self.wait_state(noted.clone());
         let time = TimeLimit::from_now(self.time_left);
-        let settled = within(time, self.turn.cancellation(), settled).await;
+        let received = within(time, self.turn.cancellation(), received).await;
         let mut continues = true;
         for wait in waits {
             continues &= wait.leave();
@@ -187,9 +218,9 @@ impl Asked {
             return Err(aborted(&self.gate.kind));
         }
         let kind = &self.gate.kind;
-        let (closed, state, answer) = match settled {
-            Ok(Ok(Settled::Recorded(answer))) => (GateClosed::of(&answer), None, Ok(answer)),
-            Ok(Ok(Settled::Live(answer))) => {
+        let (closed, state, answer) = match received {
+            Ok(Ok(Received::Recorded(answer))) => (GateClosed::of(&answer), None, Ok(answer)),
+            Ok(Ok(Received::Live(answer))) => {
                 let answer = match &noted {
                     Some(record) => Box::pin(self.note_answer(record, answer)).await,
                     None => answer,
@@ -238,44 +269,40 @@ impl Asked {
         answer
     }
 
-    /// Marks the turn as waiting until the guards are dropped, and its outer turns as held in memory.
-    fn wait_state(&self, record: Option<Arc<GateRecord>>) -> Vec<Counted> {
+    /// Marks the turn as waiting until the guards are dropped, and its outer turns as kept in memory.
+    fn wait_state(&self, record: Option<Arc<GateRecord>>) -> Vec<Tracked> {
         let own = Wait {
-            id: Arc::clone(&self.id),
             tool_call: match self.waiter {
                 Waiter::Layer => None,
                 _ => self.tool_call.clone(),
             },
             record,
-            has_approver: matches!(self.waiter, Waiter::Approval { has_approver: true }),
-            held_by: match self.waiter {
+            has_approver: self.waiter.has_approver(),
+            kept_by: match self.waiter {
                 Waiter::Handler { read_only: false } => self.tool_call.clone(),
                 _ => None,
             },
         };
-        let mut waits = vec![self.turn.inner().gates.activity().enter(own)];
-        for turn in self.turn.and_outer() {
-            if let Some(outer) = turn.outer() {
-                let held = Wait {
-                    id: Arc::clone(&self.id),
-                    tool_call: None,
-                    record: None,
-                    has_approver: false,
-                    held_by: Some(Arc::clone(&outer.call)),
-                };
-                waits.push(outer.turn.inner().gates.activity().enter(held));
-            }
+        let activity = self.turn.gates().activity();
+        let mut waits = vec![activity.enter(&self.id, own)];
+        for outer in self.turn.and_outer().filter_map(TurnContext::outer) {
+            let kept = Wait {
+                kept_by: Some(Arc::clone(&outer.call)),
+                ..Wait::default()
+            };
+            let activity = outer.turn.gates().activity();
+            waits.push(activity.enter(&self.id, kept));
         }
         waits
     }
 
     /// Stores that the turn waits here, so that it waits here again when it is resumed, unless an answer was recorded meanwhile.
     async fn note_open(&self) -> Noted {
-        if self.turn.hold().is_none() {
+        if self.turn.lease().is_none() {
             return Noted::NotStored;
         }
         let record = self.record();
-        let recorded = &self.turn.inner().recorded_gates;
+        let recorded = self.turn.gates().recorded();
         let Some(before) = recorded.get(&self.id) else {
             let mut records = recorded.replaced_by(&record);
             records.push(Arc::clone(&record));
@@ -288,10 +315,9 @@ impl Asked {
         loop {
             match self.turn.write_gate(Arc::clone(&record), known).await {
                 Ok(Some(answered)) => {
-                    let usable = self
-                        .turn
-                        .usable(&answered, &self.gate, self.tool_call.as_deref());
-                    match usable {
+                    let tool_call = self.tool_call.as_deref();
+                    let usable = usable_answer(&answered, &self.gate, tool_call);
+                    match usable.filter(|_| self.turn.reuses_answers()) {
                         Some(answer) => return Noted::Answered(answer),
                         None => known = answered.closed_at,
                     }
@@ -348,8 +374,8 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.turn.gates().close(&self.id);
-        if self.turn.inner().gates.activity().is_suspended() {
+        self.turn.gates().table().close(&self.id);
+        if self.turn.gates().activity().is_suspended() {
             // It stays open in the store, and the end of the turn names it.
             return;
         }

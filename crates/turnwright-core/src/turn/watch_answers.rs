@@ -28,7 +28,7 @@ impl TurnContext {
     }
 
     async fn watch_answers(&self, store: &dyn Store) -> std::convert::Infallible {
-        let activity = self.inner().gates.activity();
+        let activity = self.gates().activity();
         let mut since = Revision::default();
         loop {
             activity.until_waiting(true).await;
@@ -62,7 +62,7 @@ impl TurnContext {
         if gate.answer().is_none() {
             return;
         }
-        if let Err(error) = self.gates().answer_recorded(&gate) {
+        if let Err(error) = self.gates().table().answer_recorded(&gate) {
             let why = error.message();
             self.warn(format!("an invalid recorded answer was withdrawn: {why}"));
             let known = gate.closed_at;

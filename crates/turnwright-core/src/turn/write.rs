@@ -17,7 +17,6 @@ use crate::panic::text_of;
 use crate::record::{
     Exposure, GateRecord, Record, RecordKind, ResponseRef, Retrievable, TimelineRecord, ToolCall,
 };
-use crate::record_log::Origin;
 use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
 use crate::telemetry::here;
 use crate::tool::context::{TurnContext, TurnRecords};
@@ -42,7 +41,7 @@ impl TurnRecords<'_> {
     /// # Cancel safety
     /// Once started, the write is completed even if the future is dropped.
     pub async fn delete<T: TimelineRecord>(self, id: &str) -> Result<bool, Error> {
-        let known = self.turn().inner().records.read().has(T::KIND, id);
+        let known = self.turn().journal().records().has(T::KIND, id);
         let change = Change::Delete(T::KIND, id.to_owned());
         self.turn().apply(vec![change]).await?;
         Ok(known)
@@ -101,9 +100,9 @@ impl TurnContext {
         unless: Option<Unless>,
         effect: Effect,
     ) -> Result<(), Error> {
-        let is_over = self.inner().ended.is_set()
+        let is_over = self.journal().has_ended()
             // Only its end is stored now. Open calls stay as they are for the next run.
-            || (self.inner().gates.activity().is_suspended() && !changes.iter().any(lets_go));
+            || (self.gates().activity().is_suspended() && !changes.iter().any(changes_lease));
         if is_over {
             let message = "the turn has ended: it cannot write any more";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
@@ -112,11 +111,11 @@ impl TurnContext {
             self.note_exposure(&mut changes);
         }
         let Some(store) = self.record_store() else {
-            self.take_effect(&changes, effect);
-            self.say(&changes, effect);
+            self.apply_to_log(&changes, effect);
+            self.emit_events(&changes, effect);
             return Ok(());
         };
-        if self.inner().store_hangs.is_set() {
+        if self.journal().store_hangs() {
             let message = "the store did not respond before and is not used again";
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
@@ -124,37 +123,37 @@ impl TurnContext {
         let mut work = Box::pin(async move {
             turn.store_media_in(&mut changes).await?;
             // Sequentially, in the order in which they were started.
-            let writing = turn.inner().writes.lock().await;
+            let writing = turn.journal().begin_write().await;
             let mut renewed = None;
             let applied = loop {
                 let mut batch = Batch::from(changes.clone());
                 if let Some(unless) = &unless {
-                    match unless.look(&turn, &*store).await {
+                    match unless.poll_store(&turn, &*store).await {
                         Ok(Some(revision)) => batch = batch.expect(revision),
                         Ok(None) => return Ok(()),
                         Err(error) => break Err(error),
                     }
                 }
-                if let Some(hold) = turn.hold() {
+                if let Some(lease) = turn.lease() {
                     // Do not overwrite a lease in the batch: it releases the lease.
-                    if !batch.changes.iter().any(lets_go)
-                        && let Some((since, renewal)) = hold.renewal_if_due()
+                    if !batch.changes.iter().any(changes_lease)
+                        && let Some((since, renewal)) = lease.renewal_if_due()
                     {
                         batch.changes.push(renewal);
-                        renewed = Some((hold, since));
+                        renewed = Some((lease, since));
                     }
                     let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
                     // Not together with a batch that may be repeated: usage is recorded once.
                     if unless.is_none() && !batch.changes.iter().any(has_turn) {
                         let along = !batch.changes.is_empty();
-                        let used = turn.unrecorded_usage(hold, along);
+                        let used = turn.unrecorded_usage(lease, along);
                         batch.changes.extend(used.map(Change::Put));
                     }
                     if batch.changes.is_empty() {
                         // Another task has renewed it meanwhile.
                         return Ok(());
                     }
-                    batch = batch.fencing_token(hold.fencing_token());
+                    batch = batch.fencing_token(lease.fencing_token());
                 }
                 match apply_once(&turn, &*store, batch).await {
                     // Another process wrote meanwhile, possibly an answer.
@@ -166,16 +165,16 @@ impl TurnContext {
                 }
             };
             if let Err(error) = applied {
-                turn.inner().unwritten.set();
+                turn.journal().set_incomplete();
                 turn.fail(error.clone());
                 return Err(error);
             }
-            if let Some((hold, since)) = renewed {
-                hold.renewed(since);
+            if let Some((lease, since)) = renewed {
+                lease.renewed(since);
             }
-            turn.take_effect(&changes, effect);
+            turn.apply_to_log(&changes, effect);
             drop(writing);
-            turn.say(&changes, effect);
+            turn.emit_events(&changes, effect);
             Ok(())
         });
         // Most stores respond immediately, so no task is needed.
@@ -184,8 +183,8 @@ impl TurnContext {
             Poll::Pending => match self.runtime() {
                 Some(runtime) => {
                     let written = self
-                        .inner()
-                        .tasks
+                        .journal()
+                        .tasks()
                         .spawn_on(here().instrument(work), &runtime)
                         .await;
                     written.unwrap_or_else(|lost| {
@@ -208,7 +207,7 @@ impl TurnContext {
             let Change::Put(record) = change else {
                 continue;
             };
-            let before = self.inner().records.read().exposure_of(record);
+            let before = self.journal().records().exposure_of(record);
             let exposure = match (record.exposure(), before) {
                 // The model wrote its arguments when it was first stored.
                 (_, Some(before)) if record.kind() == RecordKind::ToolCall => before,
@@ -229,17 +228,17 @@ impl TurnContext {
         }
     }
 
-    /// Lets this turn have what was stored.
-    fn take_effect(&self, changes: &[Change], effect: Effect) {
+    /// Applies what was stored to the records of this turn.
+    fn apply_to_log(&self, changes: &[Change], effect: Effect) {
         match effect {
-            Effect::Records => self.keep_changes(changes),
-            Effect::Compaction => self.keep_compaction(changes),
+            Effect::Records => self.journal().apply(changes),
+            Effect::Compaction => self.journal().apply_compaction(changes),
         }
         self.report_to_outer_call();
     }
 
     /// Emits the events of what was stored. Every write passes here, so each record is on the event stream however it was stored.
-    fn say(&self, changes: &[Change], effect: Effect) {
+    fn emit_events(&self, changes: &[Change], effect: Effect) {
         // The calls whose results became handles were reported when they ended.
         let changes = match effect {
             Effect::Records => changes,
@@ -253,39 +252,6 @@ impl TurnContext {
             }
         }
     }
-
-    /// Compacts the timeline.
-    fn keep_compaction(&self, changes: &[Change]) {
-        let mut records = self.inner().records.write();
-        let mut gone: Vec<Option<Record>> = Vec::new();
-        for change in changes {
-            match change {
-                Change::Put(record @ Record::Retrievable(summary)) => {
-                    gone.extend(records.put(record, Origin::Stored));
-                    gone.extend(records.cover(summary).into_iter().map(Some));
-                }
-                Change::Put(record) => gone.extend(records.replace(record)),
-                Change::Delete(..) => {}
-            }
-        }
-        drop(records);
-        // Dropped after the lock: destructors may be user code.
-        drop(gone);
-    }
-
-    pub(crate) fn keep_changes(&self, changes: &[Change]) {
-        let mut records = self.inner().records.write();
-        let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
-        for change in changes {
-            gone.push(match change {
-                Change::Put(record) => records.put(record, Origin::Stored),
-                Change::Delete(kind, id) => records.forget(*kind, id),
-            });
-        }
-        drop(records);
-        // Dropped after the lock: destructors may be user code.
-        drop(gone);
-    }
 }
 
 /// What changes of the store mean for the turn.
@@ -298,7 +264,7 @@ enum Effect {
 }
 
 /// Returns whether a change releases or renews the lease.
-fn lets_go(change: &Change) -> bool {
+fn changes_lease(change: &Change) -> bool {
     matches!(change, Change::Put(Record::Lease(_)))
 }
 
@@ -313,7 +279,11 @@ struct Unless {
 
 impl Unless {
     /// Returns the revision at which the gate has no such answer, or `None`.
-    async fn look(&self, turn: &TurnContext, store: &dyn Store) -> Result<Option<Revision>, Error> {
+    async fn poll_store(
+        &self,
+        turn: &TurnContext,
+        store: &dyn Store,
+    ) -> Result<Option<Revision>, Error> {
         let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
         let loaded = turn.read(store, &query).await?;
         let revision = loaded.revision;
@@ -360,7 +330,7 @@ pub(crate) async fn in_time<T>(
     let done = match within(time, None, work.as_mut()).await {
         Err(Cut::Timeout(_)) => {
             // Later writes would wait as long, and in vain.
-            turn.inner().store_hangs.set();
+            turn.journal().set_store_hangs();
             let message = format!("the store did not respond within {limit:?}");
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }

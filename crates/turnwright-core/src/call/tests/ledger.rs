@@ -233,7 +233,7 @@ async fn a_dropped_call_is_closed_as_interrupted() {
     let mut call = Box::pin(ctx.call("w", "{}"));
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
-    ctx.turn().inner().tasks.wait().await;
+    ctx.turn().journal().tasks().wait().await;
     assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
     let calls = ctx.records().all::<ToolCall>();
     let [call] = &calls[..] else { panic!() };

@@ -180,7 +180,7 @@ impl Job<'_> {
         for (unit, records) in measured.units.iter().enumerate() {
             for call in records.calls() {
                 let inline = Record::ToolCall(Arc::clone(call));
-                let is_stored = turn.inner().records.read().is_stored(&inline);
+                let is_stored = turn.journal().records().is_stored(&inline);
                 if !is_stored || !is_long(call, self.settings.results_over) {
                     continue;
                 }

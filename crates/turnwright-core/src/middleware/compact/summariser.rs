@@ -159,7 +159,7 @@ impl<E: Executor> Summariser for ByExecutor<E> {
         if ctx.signal() == Some(Signal::Nack) {
             return Err(ctx.nacked().into());
         }
-        let answer = ctx.turn().inner().records.read().last_answer(|_| true);
+        let answer = ctx.turn().journal().records().last_answer(|_| true);
         let answer = answer.ok_or("the model wrote no summary")?;
         Ok(answer.text().to_owned())
     }

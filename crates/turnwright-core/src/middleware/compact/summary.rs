@@ -61,7 +61,7 @@ impl<'u> Covered<'u> {
     /// Returns the first and the last record that no summary covered before. The last one is a stored one, if there is any: a
     /// record that only this turn has cannot be found in the store.
     fn ends(&self, turn: &TurnContext) -> Option<(RecordRef, RecordRef)> {
-        let records = turn.inner().records.read();
+        let records = turn.journal().records();
         let mut stored = self.fresh().filter(|record| records.is_stored(record));
         let last = stored.next_back().or_else(|| self.fresh().next_back())?;
         Some((RecordRef::of(self.fresh().next()?), RecordRef::of(last)))

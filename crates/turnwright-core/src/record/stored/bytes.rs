@@ -133,7 +133,7 @@ impl Stored for SpooledArtifact {
                 (None, Some(StoredBytes::from(&*read)))
             }
         };
-        let ArtifactLimits { answer, parse } = self.limits();
+        let ArtifactLimits { answer, parse, .. } = self.limits();
         let stored = StoredArtifact {
             kind: self.kind_name().into(),
             bytes: self.byte_length(),

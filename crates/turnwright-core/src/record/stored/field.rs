@@ -147,7 +147,7 @@ pub(crate) fn time_text(time: SystemTime) -> String {
 }
 
 /// Serialises a time as [`time_text`] writes it.
-pub(crate) fn rfc3339<S: serde::Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&time_text(*time))
 }
 

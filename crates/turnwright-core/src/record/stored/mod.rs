@@ -22,8 +22,8 @@ use super::{
 };
 use crate::error::Error;
 
-pub(crate) use field::{rfc3339, time_text};
 pub(super) use field::{Stored, part};
+pub(crate) use field::{rfc3339, time_text};
 
 /// The version of the stored form.
 const VERSION: u64 = 1;

@@ -36,7 +36,7 @@ impl History {
         let pages = Pages::new(store, self.page_size);
         // The conversation of a turn without one is new, so the store has nothing of it.
         let own = ctx.record_store().map(|_| ctx.conversation_id());
-        let mut found = match own.or(ctx.inner().parts.about.as_ref()) {
+        let mut found = match own.or(ctx.wiring().about()) {
             Some(conversation_id) => self.conversation(ctx, conversation_id, &pages).await?,
             None => Vec::new(),
         };
@@ -115,18 +115,14 @@ impl TurnContext {
     /// Sets the kinds of loaded artifacts that the turn's tools know and the store does not. Returns the names of kinds that
     /// neither knows.
     fn set_kinds(&self) -> BTreeSet<String> {
-        let unknown = self.inner().records.read().of_unknown_kinds();
+        let unknown = self.journal().records().of_unknown_kinds();
         if unknown.is_empty() {
             return BTreeSet::new();
         }
         let tools = self.tools();
         let set = |record: Record| record.with_kinds(|name| tools.kind_named(name));
         let known: Vec<Record> = unknown.into_iter().map(set).collect();
-        let mut records = self.inner().records.write();
-        let replaced: Vec<_> = known.iter().map(|one| records.replace(one)).collect();
-        drop(records);
-        // Not under the lock: a destructor may be user code.
-        drop(replaced);
+        self.journal().replace(&known);
         let artifacts = known.iter().flat_map(Record::artifacts);
         let names = artifacts.filter_map(|one| one.unknown_kind());
         names.map(str::to_owned).collect()
@@ -178,7 +174,7 @@ enum Cut {
 
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
-        let here = ctx.inner().records.read();
+        let here = ctx.journal().records();
         // A resumed turn may have been compacted, within its own records or before them.
         let covers = here.summary().and_then(|summary| summary.covers());
         let covers = covers.cloned();

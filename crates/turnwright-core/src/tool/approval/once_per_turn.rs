@@ -128,12 +128,7 @@ impl Claim {
 
 impl TurnContext {
     fn claims(&self) -> Arc<Claims> {
-        let mut values = self.inner().per_turn.lock();
-        values.get().unwrap_or_else(|| {
-            let claims = Arc::new(Claims::default());
-            values.put_shared(Arc::clone(&claims));
-            claims
-        })
+        self.wiring().per_turn()
     }
 
     /// Returns whether this turn has the result of another call of the tool, from this run or one before it.

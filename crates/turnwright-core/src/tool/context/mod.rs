@@ -2,14 +2,15 @@
 
 mod call;
 mod dispatch;
-mod meter;
+mod journal;
+mod limits;
 mod outer;
 mod proposal;
 mod setup;
 mod signal;
 mod turn;
 mod turn_records;
-mod turn_state;
+mod wiring;
 
 pub use call::ToolContext;
 pub use dispatch::DispatchContext;
@@ -20,8 +21,9 @@ pub(crate) use turn::WeakTurnContext;
 pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
-pub(crate) use meter::CallPermit;
+pub(crate) use journal::Flag;
+pub(crate) use limits::CallPermit;
 pub(crate) use outer::Outer;
 pub(crate) use proposal::Decision;
 pub(crate) use setup::Setup;
-pub(crate) use turn_state::{Flag, TurnParts};
+pub(crate) use wiring::TurnParts;

@@ -132,7 +132,7 @@ impl TurnContext {
     /// Returns the taint that was inherited from outside.
     pub(crate) fn outer_taint(&self) -> Option<Taint> {
         let inherited = self.outer().and_then(|outer| outer.taint.clone());
-        match (inherited, self.inner().taint_before.get()) {
+        match (inherited, self.wiring().taint_before()) {
             (Some(mut taint), Some(before)) => {
                 taint.merge(before);
                 Some(taint)
@@ -156,7 +156,7 @@ impl TurnContext {
         let Some(tiers) = record
             .outer_tiers
             .as_ref()
-            .filter(|_| self.inner().parts.inherits)
+            .filter(|_| self.parts().inherits)
         else {
             return Ok(());
         };
@@ -171,8 +171,7 @@ impl TurnContext {
         if record.outer_private {
             taint.add_private();
         }
-        // A turn is resumed once.
-        let _ = self.inner().taint_before.set(taint);
+        self.wiring().set_taint_before(taint);
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Setup {
     /// Whether turns are suspended when they can only wait.
     pub(crate) suspends: bool,
     /// The spool of turns without a conversation.
-    pub(crate) unkept: Arc<dyn Spool>,
+    pub(crate) memory_spool: Arc<dyn Spool>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
     pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
@@ -76,7 +76,7 @@ impl Default for Setup {
     fn default() -> Self {
         let storage = Storage::memory();
         Setup {
-            unkept: Arc::clone(storage.spool()),
+            memory_spool: Arc::clone(storage.spool()),
             storage,
             store_timeout: Duration::from_secs(60),
             lease: Duration::from_secs(30),

@@ -1,25 +1,25 @@
 //! The context of a turn.
 
 use std::io;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::journal::Journal;
+use super::limits::Limits;
 use super::outer::Outer;
 use super::setup::Setup;
-use super::turn_state::{TurnParts, TurnShared};
+use super::wiring::{TurnParts, Wiring};
 use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::checksum::digest_of;
 use crate::error::ErrorCode;
 use crate::event::{EventBus, EventHub, EventKind};
-use crate::gate::GateTable;
-use crate::ids::Id;
-use crate::lease::HeldLease;
+use crate::gate::TurnGates;
+use crate::lease::TurnLease;
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
 use crate::record::{Exposure, Record, RecordKind, ToolCall};
@@ -37,48 +37,83 @@ use crate::usage::{ModelUsage, Usage};
 /// Turn middleware receives it. Executors and dispatch middleware get it with
 /// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers with [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
-pub struct TurnContext(Arc<TurnShared>);
+pub struct TurnContext(Arc<Owners>);
+
+/// The owners of a turn's state.
+struct Owners {
+    journal: Journal,
+    gates: TurnGates,
+    limits: Limits,
+    wiring: Wiring,
+    /// Digest of the conversation id and the turn id.
+    digest: OnceLock<String>,
+}
 
 impl TurnContext {
     pub(crate) fn new(parts: TurnParts) -> Self {
-        TurnContext(Arc::new(TurnShared::new(parts)))
+        TurnContext(Arc::new(Owners {
+            journal: Journal::new(&parts.id),
+            // The gates of the outer turn are used for this one.
+            gates: match &parts.outer {
+                Some(outer) => outer.turn.gates().for_inner_turn(),
+                None => TurnGates::default(),
+            },
+            limits: Limits::new(),
+            wiring: Wiring::new(parts),
+            digest: OnceLock::new(),
+        }))
     }
 
-    /// Returns the state.
-    pub(crate) fn inner(&self) -> &TurnShared {
-        &self.0
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.0.journal
+    }
+
+    pub(crate) fn gates(&self) -> &TurnGates {
+        &self.0.gates
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn wiring(&self) -> &Wiring {
+        &self.0.wiring
+    }
+
+    pub(super) fn parts(&self) -> &TurnParts {
+        self.0.wiring.parts()
     }
 
     /// Returns the turn id.
     #[must_use]
     pub fn turn_id(&self) -> &str {
-        &self.0.parts.id
+        &self.parts().id
     }
 
     /// Returns the conversation to which the turn belongs, where its records are stored. If the input names none, it is a new one
     /// in which nothing is stored.
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
-        &self.0.parts.conversation_id
+        &self.parts().conversation_id
     }
 
     /// Returns who the turn acts for, if its input names a principal: see
     /// [`TurnInput::principal`](crate::TurnInput::principal).
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.principal.get()
+        self.0.wiring.principal()
     }
 
     /// Returns the tools of the turn. Changes to them are not visible to other turns.
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
-        &self.0.parts.tools
+        &self.parts().tools
     }
 
     /// Returns the stash of the turn.
     #[must_use]
     pub fn stash(&self) -> &Stash {
-        &self.0.parts.stash
+        &self.parts().stash
     }
 
     /// Returns the event bus.
@@ -91,7 +126,7 @@ impl TurnContext {
     /// [`ToolContext::cancellation`](crate::ToolContext::cancellation).
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
-        &self.0.parts.cancellation
+        &self.parts().cancellation
     }
 
     /// Returns the storage. A turn without a conversation writes nothing there by itself, but can read other conversations.
@@ -102,15 +137,16 @@ impl TurnContext {
 
     /// Returns the store for the records of this turn, if it has a conversation.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
-        self.0.parts.stored.then(|| self.storage().store())
+        self.parts().stored.then(|| self.storage().store())
     }
 
     /// Returns the spool for the results of this turn. Without a conversation it is in memory, and a result lives as long as the
     /// outcome or a reader holds it.
     pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
-        match self.0.parts.stored {
-            true => self.storage().spool(),
-            false => &self.setup().unkept,
+        if self.parts().stored {
+            self.storage().spool()
+        } else {
+            &self.setup().memory_spool
         }
     }
 
@@ -123,8 +159,8 @@ impl TurnContext {
             digest.truncate(32);
             digest
         });
-        match self.hold() {
-            Some(hold) => format!("{digest}-{call}-{}", hold.fencing_token()),
+        match self.lease() {
+            Some(lease) => format!("{digest}-{call}-{}", lease.fencing_token()),
             None => format!("{digest}-{call}"),
         }
     }
@@ -153,7 +189,7 @@ impl TurnContext {
     /// Returns the format that the answer of the turn must have, if one was requested.
     #[must_use]
     pub fn answer_format(&self) -> Option<&AnswerFormat> {
-        self.0.parts.answer.as_deref()
+        self.parts().answer.as_deref()
     }
 
     /// Returns the trust tiers and private data in the current prompt, including earlier turns. A turn that runs under a call includes the taint
@@ -189,18 +225,19 @@ impl TurnContext {
             return record;
         }
         let own = record.exposure().unwrap_or_default();
-        record.exposed_to(own.and(self.0.running_reads.so_far()))
+        record.exposed_to(own.and(self.0.wiring.reads()))
     }
 
     fn with_records(&self, mut taint: Taint, response_id: Option<&str>) -> Taint {
-        let records = self.0.records.read();
+        let records = self.0.journal.records();
         let was_read = |call: &ToolCall| response_id.is_none() || call.response_id() != response_id;
-        records
-            .of_type()
-            .for_each(|call: &Arc<ToolCall>| match was_read(call) {
-                true => taint.add_tool_call(call),
-                false => taint.add_proposal(call.id(), call.tool(), call.exposure()),
-            });
+        records.of_type().for_each(|call: &Arc<ToolCall>| {
+            if was_read(call) {
+                taint.add_tool_call(call);
+            } else {
+                taint.add_proposal(call.id(), call.tool(), call.exposure());
+            }
+        });
         (records.of_type()).for_each(|found| taint.add_retrievable(found));
         (records.of_type()).for_each(|message| taint.add_message(message));
         (records.of_type()).for_each(|thought| taint.add_thought(thought));
@@ -211,33 +248,16 @@ impl TurnContext {
     /// Returns the token usage of the turn so far, including turns under its calls.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let used = self.0.usage.lock();
-        used.itself + used.below
-    }
-
-    /// Returns the usage of the turn itself.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn own_usage(&self) -> Usage {
-        self.0.usage.lock().itself
-    }
-
-    /// Returns the responses that were reported since the last time.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
-        std::mem::take(&mut self.0.usage.lock().responses)
+        self.0.limits.usage()
     }
 
     /// Adds the usage of a model response and emits it on the event stream and to observers. It also counts for outer turns,
     /// which do not emit it again.
     pub(crate) fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
-        let mut used = self.0.usage.lock();
-        used.itself += usage.tokens;
-        #[cfg(feature = "tracing")]
-        used.responses.push(Arc::clone(&usage));
-        drop(used);
+        self.0.limits.add_usage(&usage);
         for outer in self.and_outer().skip(1) {
-            outer.0.usage.lock().below += usage.tokens;
+            outer.0.limits.add_inner_usage(usage.tokens);
         }
         self.emit(|| EventKind::Usage(usage));
     }
@@ -245,7 +265,7 @@ impl TurnContext {
     /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
     /// of an earlier release.
     pub(crate) fn nonce(&self) -> Option<&str> {
-        self.0.nonce.get()?.as_deref()
+        self.0.wiring.nonce()
     }
 
     /// Returns a handle that does not keep the turn alive.
@@ -256,7 +276,7 @@ impl TurnContext {
 
     /// Returns the events of the turn.
     pub(crate) fn hub(&self) -> &Arc<EventHub> {
-        &self.0.parts.hub
+        &self.parts().hub
     }
 
     /// Emits an event: to observers, and on the event stream if it is public. It is created only if someone gets it.
@@ -279,15 +299,12 @@ impl TurnContext {
 
     /// Returns a receiver of the outcome. `None` if the turn already has one.
     pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
-        let (sender, receiver) = oneshot::channel();
-        self.0.watchers.lock().as_mut()?.push(sender);
-        Some(receiver)
+        self.0.wiring.watch_outcome()
     }
 
     /// Sends the outcome to attached handles.
     pub(crate) fn publish(&self, outcome: &TurnOutcome) {
-        let watchers = self.0.watchers.lock().take();
-        for watcher in watchers.into_iter().flatten() {
+        for watcher in self.0.wiring.take_watchers() {
             // The receiver may have been dropped.
             let _ = watcher.send(outcome.clone());
         }
@@ -295,7 +312,7 @@ impl TurnContext {
 
     /// Ends the turn: ends its event stream and disables contexts that are still held.
     pub(crate) fn end(&self) {
-        self.0.ended.set();
+        self.0.journal.end();
         self.cancellation().cancel();
         self.0.gates.end();
         // The last event was already emitted, unless the runtime was shut down during the turn.
@@ -306,20 +323,20 @@ impl TurnContext {
             blocked_by: None,
             gates: Vec::new(),
             usage: self.usage(),
-            duration: self.0.started.elapsed(),
+            duration: self.0.limits.age(),
         });
         self.events().end();
         // Empty, unless the runtime was shut down.
-        drop(self.0.watchers.lock().take());
+        drop(self.0.wiring.take_watchers());
     }
 
     /// Returns the lease of the conversation, once the turn has started under a runner.
-    pub(crate) fn hold(&self) -> Option<&HeldLease> {
-        self.0.hold.get()
+    pub(crate) fn lease(&self) -> Option<&TurnLease> {
+        self.0.journal.lease()
     }
 
     pub(crate) fn shared_id(&self) -> &Arc<str> {
-        &self.0.parts.id
+        &self.parts().id
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -327,15 +344,11 @@ impl TurnContext {
     }
 
     pub(crate) fn shared_setup(&self) -> &Arc<Setup> {
-        &self.0.parts.setup
+        &self.parts().setup
     }
 
     pub(crate) fn outer(&self) -> Option<&Outer> {
-        self.0.parts.outer.as_ref()
-    }
-
-    pub(crate) fn gates(&self) -> &GateTable {
-        self.0.gates.table()
+        self.parts().outer.as_ref()
     }
 
     /// Iterates over this turn and its outer turns, which share their gates.
@@ -345,30 +358,14 @@ impl TurnContext {
 
     /// Returns the runtime for cleanup tasks: that of the turn, or else the current one.
     pub(crate) fn runtime(&self) -> Option<Handle> {
-        let of_turn = self.0.parts.runtime.clone();
+        let of_turn = self.parts().runtime.clone();
         of_turn.or_else(|| Handle::try_current().ok())
-    }
-
-    /// Returns a new call id and its ordinal.
-    pub(crate) fn next_call(&self) -> (Id, u64) {
-        loop {
-            let id = self.0.ids.next();
-            if !self.0.records.read().has(RecordKind::ToolCall, id.as_str()) {
-                return (id, self.0.ordinals.fetch_add(1, Ordering::Relaxed));
-            }
-        }
-    }
-
-    /// Continues counting where the turn was interrupted.
-    pub(crate) fn count_calls_from(&self, next: u64) {
-        self.0.ids.continue_after(next);
-        self.0.ordinals.fetch_max(next, Ordering::Relaxed);
     }
 }
 
 /// A [`TurnContext`] that does not keep the turn alive.
 #[derive(Clone, Debug)]
-pub(crate) struct WeakTurnContext(Weak<TurnShared>);
+pub(crate) struct WeakTurnContext(Weak<Owners>);
 
 impl WeakTurnContext {
     /// Returns whether it is this turn.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::turn::TurnContext;
 use crate::record::{Message, Record, TimelineRecord, ToolCall};
-use crate::record_log::Origin;
 
 /// A handle to the records of a turn, returned by [`ctx.records()`](crate::DispatchContext::records).
 ///
@@ -57,7 +56,7 @@ impl TurnContext {
     /// Returns the input message of the turn, if there is one.
     #[must_use]
     pub fn input(&self) -> Option<Arc<Message>> {
-        let records = self.inner().records.read();
+        let records = self.journal().records();
         let first = records.of_this_turn::<Message>().next().cloned();
         first.filter(|message| !message.is_answer())
     }
@@ -71,27 +70,26 @@ impl<'t> TurnRecords<'t> {
     /// Returns the records of one type in order, those of earlier turns first.
     #[must_use]
     pub fn all<T: TimelineRecord>(self) -> Vec<Arc<T>> {
-        let records = self.turn.inner().records.read();
+        let records = self.turn.journal().records();
         records.of_type().cloned().collect()
     }
 
     /// Returns the record with this type and id, if the turn has it.
     #[must_use]
     pub fn get<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
-        self.turn.inner().records.read().get(id).cloned()
+        self.turn.journal().records().get(id).cloned()
     }
 
     /// Adds a record to this turn, or replaces the one with the same id. Does not change the store.
     pub fn add<T: TimelineRecord>(self, record: Arc<T>) {
         let record = record.into_record();
         let record = self.turn.with_reads_of_handlers(record);
-        // The replaced record is dropped after the lock is released: its destructor may be user code.
-        let _replaced = self.turn.inner().records.write().put(&record, Origin::Now);
+        self.turn.journal().add(&record);
     }
 
     /// Removes a record from this turn and returns it. Does not change the store.
     pub fn remove<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
-        let removed = self.turn.inner().records.write().remove(T::KIND, id);
+        let removed = self.turn.journal().remove(T::KIND, id);
         removed.as_ref().and_then(T::of).cloned()
     }
 
@@ -100,24 +98,20 @@ impl<'t> TurnRecords<'t> {
     pub fn hydrate(self, records: impl IntoIterator<Item = Record>) {
         // Collected first: the iterator is user code and may read this turn.
         let found: Vec<Record> = records.into_iter().collect();
-        let mut records = self.turn.inner().records.write();
-        for record in &found {
-            // A record of an earlier turn does not replace anything.
-            let _nothing = records.put(record, Origin::Before);
-        }
+        self.turn.journal().hydrate(&found);
     }
 
     /// Returns the records of all kinds in order, those of earlier turns first. A standing instruction or a memory that was
     /// replaced in this turn is listed where it was last replaced.
     #[must_use]
     pub fn timeline(self) -> Vec<Record> {
-        self.turn.inner().records.read().all()
+        self.turn.journal().records().all()
     }
 
     /// Returns the calls of this turn in order, without those of earlier turns.
     #[must_use]
     pub fn own_tool_calls(self) -> Vec<Arc<ToolCall>> {
-        let records = self.turn.inner().records.read();
+        let records = self.turn.journal().records();
         records.of_this_turn().cloned().collect()
     }
 }

@@ -82,7 +82,10 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
             gates.answer(&gate.id, GateAnswer::edit(edited.clone())),
             Some(edited),
         ),
-        _ => (gates.answer(&gate.id, json!({ "decision": "deny" })), None),
+        _ => {
+            let deny = serde_json::from_value::<GateAnswer>(json!({ "decision": "deny" }));
+            (gates.answer(&gate.id, deny.unwrap()), None)
+        }
     };
     match (answered, granted) {
         (Ok(true), _) => {

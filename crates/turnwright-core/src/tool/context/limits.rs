@@ -1,22 +1,42 @@
-//! Tracks what a turn has used of its budget.
+//! What a turn has used of its budget, and why it stops.
 
+#[cfg(feature = "tracing")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::turn::TurnContext;
-use crate::outcome::Limit;
+use crate::outcome::{Limit, Stop};
+use crate::record::TurnRecord;
+#[cfg(feature = "tracing")]
+use crate::usage::ModelUsage;
 use crate::usage::Usage;
 
-/// What a turn has used besides tokens, and whether it reached a limit. Includes turns under its calls.
-pub(crate) struct Meter {
+/// What a turn has used, whether it reached a limit, and why it was stopped. Includes turns under its calls.
+pub(crate) struct Limits {
+    /// When the turn was created.
+    created: Instant,
     clock: Mutex<Clock>,
     calls: Mutex<Calls>,
     /// The limit that was reached. Nothing more is started then.
     reached: Mutex<Option<Limit>>,
+    usage: Mutex<Used>,
     /// The usage that was written to the turn's record: tokens, and calls that have ended.
-    pub(crate) noted: Mutex<(Usage, u64)>,
+    recorded: Mutex<(Usage, u64)>,
+    /// Why the turn ends early. The first reason counts.
+    stop: Mutex<Option<Stop>>,
+}
+
+/// Token usage of the turn itself, and of turns under its calls.
+#[derive(Default)]
+struct Used {
+    itself: Usage,
+    inner_turns: Usage,
+    /// The responses of the running executor, for its span and metrics.
+    #[cfg(feature = "tracing")]
+    responses: Vec<Arc<ModelUsage>>,
 }
 
 struct Clock {
@@ -34,26 +54,97 @@ struct Calls {
     running: u64,
 }
 
-impl Meter {
-    pub(crate) fn new() -> Self {
-        Meter {
+impl Limits {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Limits {
+            created: now,
             clock: Mutex::new(Clock {
-                start: Instant::now(),
+                start: now,
                 before: Duration::ZERO,
             }),
             calls: Mutex::default(),
             reached: Mutex::default(),
-            noted: Mutex::default(),
+            usage: Mutex::default(),
+            recorded: Mutex::default(),
+            stop: Mutex::default(),
         }
     }
 
     /// Continues from what the turn used before it was resumed.
-    pub(crate) fn resume(&self, elapsed: Duration, calls: u64) {
+    pub(crate) fn resume(&self, record: &TurnRecord) {
+        self.usage.lock().itself += record.usage;
         *self.clock.lock() = Clock {
             start: Instant::now(),
-            before: elapsed,
+            before: record.elapsed,
         };
-        self.calls.lock().taken += calls;
+        self.calls.lock().taken += record.tool_calls;
+    }
+
+    /// Writes the usage into the record of the turn.
+    pub(crate) fn record(&self, record: &mut TurnRecord) {
+        record.usage = self.usage();
+        record.tool_calls = self.ended_calls();
+        record.elapsed = self.elapsed();
+    }
+
+    /// Marks the usage as recorded. Returns whether something was used since the last time.
+    pub(crate) fn mark_recorded(&self) -> bool {
+        let used = (self.usage(), self.ended_calls());
+        let mut recorded = self.recorded.lock();
+        std::mem::replace(&mut *recorded, used) != used
+    }
+
+    /// Returns the token usage of the turn, including turns under its calls.
+    pub(crate) fn usage(&self) -> Usage {
+        let used = self.usage.lock();
+        used.itself + used.inner_turns
+    }
+
+    /// Returns the usage of the turn itself.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn own_usage(&self) -> Usage {
+        self.usage.lock().itself
+    }
+
+    /// Adds the usage of a model response of the turn itself.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn add_usage(&self, usage: &Arc<ModelUsage>) {
+        let mut used = self.usage.lock();
+        used.itself += usage.tokens;
+        used.responses.push(Arc::clone(usage));
+    }
+
+    /// Adds the usage of a model response of the turn itself.
+    #[cfg(not(feature = "tracing"))]
+    pub(crate) fn add_usage(&self, usage: &crate::usage::ModelUsage) {
+        self.usage.lock().itself += usage.tokens;
+    }
+
+    /// Adds the usage of a turn under a call.
+    pub(crate) fn add_inner_usage(&self, usage: Usage) {
+        self.usage.lock().inner_turns += usage;
+    }
+
+    /// Returns the responses that were reported since the last time.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
+        std::mem::take(&mut self.usage.lock().responses)
+    }
+
+    /// Stops the turn. The first reason counts.
+    pub(crate) fn stop(&self, why: Stop) {
+        self.stop.lock().get_or_insert(why);
+    }
+
+    /// Returns why the turn was stopped, if it was.
+    pub(crate) fn stopped(&self) -> Option<Stop> {
+        self.stop.lock().clone()
+    }
+
+    /// Returns how long ago the turn was created.
+    pub(crate) fn age(&self) -> Duration {
+        self.created.elapsed()
     }
 
     /// Returns how long the turn has run, over all its runs.
@@ -135,7 +226,7 @@ impl CallPermit {
 impl Drop for CallPermit {
     fn drop(&mut self) {
         for turn in self.turn.and_outer().take(self.depth) {
-            turn.inner().meter.end_call(self.ran);
+            turn.limits().end_call(self.ran);
         }
     }
 }

@@ -1,0 +1,182 @@
+//! What a turn is created from, and the values that belong to it.
+
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::outer::{Outer, Reads, RunningReads};
+use super::setup::Setup;
+use crate::answer::AnswerFormat;
+use crate::cancel::Cancellation;
+use crate::event::EventHub;
+use crate::outcome::TurnOutcome;
+use crate::principal::Principal;
+use crate::record::{Exposure, TurnRecord};
+use crate::render::Taint;
+use crate::settings::TurnSettings;
+use crate::stash::Stash;
+use crate::state::TypeMap;
+use crate::store::ConversationId;
+use crate::tool::registry::ToolRegistry;
+
+/// What a turn was created from, and the values that belong to it.
+pub(crate) struct Wiring {
+    parts: TurnParts,
+    /// Who the turn acts for. Known once a resumed turn has been loaded.
+    principal: OnceLock<Principal>,
+    /// Attached handles that wait for the outcome. `None` once the turn has one.
+    watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
+    running_reads: RunningReads,
+    /// Data that executors and middleware store for this turn.
+    per_turn: Mutex<TypeMap>,
+    /// See [`TurnRecord::nonce`](crate::record::TurnRecord). Set once the turn has started under a runner.
+    nonce: OnceLock<Option<Arc<str>>>,
+    /// For a resumed turn: the taint that it inherited at its start.
+    taint_before: OnceLock<Taint>,
+    /// The settings that apply, once the turn has started.
+    settings: OnceLock<TurnSettings>,
+}
+
+/// What a turn is created from.
+pub(crate) struct TurnParts {
+    pub(crate) id: Arc<str>,
+    pub(crate) conversation_id: ConversationId,
+    /// Who the turn acts for.
+    pub(crate) principal: Option<Principal>,
+    /// Whether records and results are written to the store and the spool. If not, they stay in memory.
+    pub(crate) stored: bool,
+    /// The conversation whose history the turn reads, if it is not its own.
+    pub(crate) about: Option<ConversationId>,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) tools: ToolRegistry,
+    pub(crate) stash: Stash,
+    pub(crate) cancellation: Cancellation,
+    /// The events of the turn.
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) answer: Option<Arc<AnswerFormat>>,
+    /// The turn of the outer call.
+    pub(crate) outer: Option<Outer>,
+    /// Whether the policies and the taint of outer turns apply.
+    pub(crate) inherits: bool,
+    /// The settings of the input.
+    pub(crate) settings: TurnSettings,
+    /// The runtime in which the turn and its cleanup tasks run.
+    pub(crate) runtime: Option<Handle>,
+}
+
+impl Wiring {
+    pub(super) fn new(mut parts: TurnParts) -> Self {
+        let principal = parts.principal.take();
+        Wiring {
+            principal: principal.map(OnceLock::from).unwrap_or_default(),
+            parts,
+            watchers: Mutex::new(Some(Vec::new())),
+            running_reads: RunningReads::default(),
+            per_turn: Mutex::default(),
+            nonce: OnceLock::new(),
+            taint_before: OnceLock::new(),
+            settings: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn parts(&self) -> &TurnParts {
+        &self.parts
+    }
+
+    pub(super) fn principal(&self) -> Option<&Principal> {
+        self.principal.get()
+    }
+
+    /// Returns who the turn acts for: as named now, or else as recorded.
+    pub(crate) fn principal_or(&self, recorded: &Principal) -> &Principal {
+        self.principal.get_or_init(|| recorded.clone())
+    }
+
+    /// Returns the settings of the input.
+    pub(crate) fn input_settings(&self) -> &TurnSettings {
+        &self.parts.settings
+    }
+
+    /// Returns the settings that apply, once the turn has started.
+    pub(crate) fn started_settings(&self) -> Option<&TurnSettings> {
+        self.settings.get()
+    }
+
+    /// Returns the settings of the turn, combined with those of its runner.
+    pub(crate) fn settings(&self) -> &TurnSettings {
+        let own = || self.parts.settings.clone();
+        let runner = &self.parts.setup.settings;
+        self.settings.get_or_init(|| own().under_runner(runner))
+    }
+
+    /// Restores the settings of a resumed turn from its record. A turn is resumed once.
+    pub(crate) fn resume_settings(&self, own: TurnSettings) {
+        let _ = self
+            .settings
+            .set(own.under_runner(&self.parts.setup.settings));
+    }
+
+    /// Sets the nonce of the turn's record. A turn starts once.
+    pub(crate) fn set_nonce(&self, record: &TurnRecord) {
+        let _ = self.nonce.set(record.nonce.clone());
+    }
+
+    pub(super) fn nonce(&self) -> Option<&str> {
+        self.nonce.get()?.as_deref()
+    }
+
+    /// Returns the conversation whose history the turn reads, if it is not its own.
+    pub(crate) fn about(&self) -> Option<&ConversationId> {
+        self.parts.about.as_ref()
+    }
+
+    pub(super) fn taint_before(&self) -> Option<&Taint> {
+        self.taint_before.get()
+    }
+
+    /// Restores the taint of a resumed turn. A turn is resumed once.
+    pub(super) fn set_taint_before(&self, taint: Taint) {
+        let _ = self.taint_before.set(taint);
+    }
+
+    /// Tracks what a call that starts now reads.
+    pub(crate) fn begin_reads(&self, reads: &Arc<Reads>) {
+        self.running_reads.begin(reads);
+    }
+
+    /// Returns what the running calls have read so far.
+    pub(super) fn reads(&self) -> Exposure {
+        self.running_reads.so_far()
+    }
+
+    /// Returns the value of this type. It is created on first access.
+    pub(crate) fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        if let Some(value) = self.per_turn.lock().get() {
+            return value;
+        }
+        // Created outside of the lock, because it is user code.
+        let made = T::default();
+        let mut values = self.per_turn.lock();
+        if let Some(value) = values.get() {
+            drop(values);
+            return value;
+        }
+        let made = Arc::new(made);
+        values.put_shared(Arc::clone(&made));
+        made
+    }
+
+    /// Returns a receiver of the outcome. `None` if the turn already has one.
+    pub(super) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
+        let (sender, receiver) = oneshot::channel();
+        self.watchers.lock().as_mut()?.push(sender);
+        Some(receiver)
+    }
+
+    /// Returns the attached handles, which get the outcome once.
+    pub(super) fn take_watchers(&self) -> Vec<oneshot::Sender<TurnOutcome>> {
+        self.watchers.lock().take().unwrap_or_default()
+    }
+}
