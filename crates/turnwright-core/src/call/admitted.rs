@@ -8,9 +8,9 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use super::approval_gate::{Why, ask};
-use super::checked::CheckedCall;
+use super::checked::Checked;
 use super::guard::CallGuard;
-use super::proposed::RefusedCall;
+use super::proposed::Refused;
 use super::run::cancelled;
 use crate::checksum;
 use crate::deadline::{TimeLimit, within};
@@ -19,29 +19,28 @@ use crate::error::{Error, ErrorCode};
 use crate::panic::drop_quietly;
 use crate::record::{CallState, Denial, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
-use crate::tool::context::{Call, CallPermit, Checked, Setup};
+use crate::tool::context::{Call, CallPermit, Setup};
 
 /// Maximum number of times that policies and approvers may change the arguments of one call.
 const MAX_CHANGES: usize = 3;
 
-/// A call that may run, with exactly the arguments that were checked and approved.
+/// The stage of a call that may run, with exactly the arguments that were checked and approved.
 #[derive(Debug)]
-#[must_use = "an admitted call does nothing until it is run"]
-pub(crate) struct AdmittedCall {
-    pub(super) call: CheckedCall,
+pub(crate) struct Admitted {
+    pub(super) checked: Checked,
     /// The guard of its records, once the call was opened.
     pub(super) guard: Option<CallGuard>,
     /// Its share of the budget, once it was taken.
     pub(super) permit: Option<CallPermit>,
 }
 
-impl CheckedCall {
+impl Call<Checked> {
     /// Asks the policies of the dispatch and of the tool, and an approver if they require it. Changed arguments are checked again
     /// completely and reviewed again.
     ///
     /// # Errors
     /// Returns the refused call if it was not approved, or if changed arguments are invalid.
-    pub(crate) async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
+    pub(crate) async fn admit(self) -> Result<Call<Admitted>, Call<Refused>> {
         if !self.is_reviewed() {
             return Ok(self.admitted());
         }
@@ -51,12 +50,11 @@ impl CheckedCall {
 
     /// Returns whether a policy applies to it.
     pub(super) fn is_reviewed(&self) -> bool {
-        let Checked { call, tool, .. } = &*self.checked;
         let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
-        tool.approval().is_some() || call.ctx.turn().setups().any(reviews)
+        self.tool().approval().is_some() || self.turn().setups().any(reviews)
     }
 
-    async fn review(self) -> Result<AdmittedCall, RefusedCall> {
+    async fn review(self) -> Result<Call<Admitted>, Call<Refused>> {
         let mut checked = self;
         // The digest of arguments that an approver wrote, and the level at which the approval was requested. These arguments need
         // no further approval, unless an outer policy requires one.
@@ -96,7 +94,7 @@ impl CheckedCall {
                 }
             };
             let rechecked = Box::pin(checked.recheck(args.into())).await;
-            checked = rechecked.map_err(RefusedCall::not_as_changed)?;
+            checked = rechecked.map_err(Call::not_as_changed)?;
             if let Some(level) = written_at {
                 granted = Some((level, checksum::digest_of(checked.args())));
             }
@@ -108,12 +106,12 @@ impl CheckedCall {
         Err(checked.deny(denial, None))
     }
 
-    pub(super) fn admitted(self) -> AdmittedCall {
-        AdmittedCall {
-            call: self,
+    pub(super) fn admitted(self) -> Call<Admitted> {
+        self.enter(|checked| Admitted {
+            checked,
             guard: None,
             permit: None,
-        }
+        })
     }
 
     /// The view of the call for policies and approvers. It does not include the handler.
@@ -123,13 +121,13 @@ impl CheckedCall {
             checksum: self.checksum(),
             tool: self.tool(),
             args: self.args(),
-            response: self.request().response.as_ref(),
-            ctx: &self.checked.call.ctx,
+            response: self.request.response.as_ref(),
+            ctx: &self.ctx,
         }
     }
 
-    fn deny(self, denial: Denial, for_model: Option<String>) -> RefusedCall {
-        if self.checked.call.ctx.cancellation().is_cancelled() {
+    fn deny(self, denial: Denial, for_model: Option<String>) -> Call<Refused> {
+        if self.ctx.cancellation().is_cancelled() {
             let error = cancelled(self.tool(), false);
             return self.refuse(error);
         }
@@ -145,8 +143,8 @@ impl CheckedCall {
             Some(text) => error.with_model_text(text),
             None => error,
         };
-        let Checked { call, checksum, .. } = *self.checked;
-        RefusedCall::denied(call, checksum, error, denial)
+        let checksum = self.stage.checksum;
+        self.refuse_as(checksum, error, Some(denial))
     }
 }
 
@@ -175,7 +173,7 @@ async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
                         (at, asked) => (at, asked.and_ask(ask)),
                     };
                 }
-                Review::Rewrite(args) if comes_to_the_same(call, &args) => {}
+                Review::Rewrite(args) if is_unchanged(call, &args) => {}
                 deciding @ (Review::Deny { .. } | Review::Rewrite(_)) => return (level, deciding),
             }
         }
@@ -184,7 +182,7 @@ async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
 }
 
 /// Returns whether these arguments, once checked, equal those of the call. A policy that repeats the arguments changes nothing.
-fn comes_to_the_same(call: &PendingCall<'_>, args: &Value) -> bool {
+fn is_unchanged(call: &PendingCall<'_>, args: &Value) -> bool {
     let checked = || call.tool.probe(args);
     args == call.args || checked().is_ok_and(|checked| checked.value() == call.args)
 }
@@ -201,10 +199,10 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
     }
 }
 
-impl AdmittedCall {
+impl Call<Admitted> {
     /// Returns whether the call may write, and so must be in the ledger before it runs.
     pub(super) fn needs_ledger_entry(&self) -> bool {
-        self.call.tool().effects() != Effects::ReadOnly
+        self.stage.checked.tool.effects() != Effects::ReadOnly
     }
 
     /// Takes the call from the budgets of its turn and of the outer turns, unless that was already done.
@@ -212,39 +210,38 @@ impl AdmittedCall {
     /// # Errors
     /// Returns `E_TURN_LIMIT` if a budget is used up. The call must not run then.
     pub(super) fn take_permit(&mut self) -> Result<(), Error> {
-        if self.permit.is_none() {
-            let name = self.call.tool().name();
-            self.permit = Some(self.call.context().turn().take_call(name)?);
+        if self.stage.permit.is_none() {
+            let name = self.stage.checked.tool.name();
+            self.stage.permit = Some(self.turn().take_call(name)?);
         }
         Ok(())
     }
 
     /// Like [`take_permit`](Self::take_permit), for a call that is not recorded yet.
-    pub(super) fn within_budget(mut self) -> Result<Self, RefusedCall> {
+    pub(super) fn within_budget(mut self) -> Result<Self, Call<Refused>> {
         match self.take_permit() {
             Ok(()) => Ok(self),
-            Err(error) => Err(self.call.refuse(error)),
+            Err(error) => Err(self.enter(|admitted| admitted.checked).refuse(error)),
         }
     }
 
     /// Opens the records of the call. Returns what must be stored before it runs.
     pub(super) fn open(&mut self, guard: Option<CallGuard>) -> Vec<Record> {
-        let checked = &*self.call.checked;
-        let Checked { call, tool, .. } = checked;
+        let checked = &self.stage.checked;
         let mut records = Vec::new();
         let mut guard = guard.unwrap_or_else(|| {
-            let open = || ToolCall::open(call.request.clone(), checked.checksum);
-            let record = call.recorded.then(open);
+            let open = || ToolCall::open((*self.request).clone(), checked.checksum);
+            let record = self.recorded.then(open);
             records.extend(record.clone().map(Record::ToolCall));
-            CallGuard::new(&call.ctx, record)
+            CallGuard::new(&self.ctx, record)
         });
         // Without a store, there is no ledger.
-        let noted = self.needs_ledger_entry() && call.ctx.turn().record_store().is_some();
-        let entry = noted.then(|| Arc::new(checked.ledger_entry()));
+        let noted = self.needs_ledger_entry() && self.turn().record_store().is_some();
+        let entry = noted.then(|| Arc::new(self.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
-        guard.mark_started(tool, edited, entry);
-        self.guard = Some(guard);
+        guard.mark_started(&checked.tool, edited, entry);
+        self.stage.guard = Some(guard);
         records
     }
 
@@ -253,13 +250,36 @@ impl AdmittedCall {
     /// # Errors
     /// Returns an error if the call could not be recorded. It must not run then.
     pub(super) async fn begin(&mut self, guard: Option<CallGuard>) -> Result<(), Error> {
-        if self.guard.is_some() {
+        if self.stage.guard.is_some() {
             return Ok(());
         }
         let records = self.open(guard);
-        match self.call.context().put_on_record(records).await {
-            true => Ok(()),
-            false => Err(not_recorded()),
+        if self.ctx.put_on_record(records).await {
+            Ok(())
+        } else {
+            Err(not_recorded())
+        }
+    }
+
+    fn ledger_entry(&self) -> LedgerEntry {
+        let Checked {
+            tool,
+            checksum,
+            args,
+            ..
+        } = &self.stage.checked;
+        LedgerEntry {
+            idempotency_key: self.idempotency_key(checksum),
+            turn_id: Arc::clone(self.turn().shared_id()),
+            tool_call: self.id().to_owned(),
+            checksum: checksum.as_str().to_owned(),
+            ordinal: Some(self.request.ordinal),
+            tool: Arc::clone(&self.request.name),
+            fingerprint: tool.fingerprint().to_owned(),
+            args: args.value().clone(),
+            state: CallState::Started,
+            started_at: SystemTime::now(),
+            ended_at: None,
         }
     }
 }
@@ -271,23 +291,4 @@ fn not_recorded() -> Error {
         "the store failed to record the call before it started",
     )
     .with_model_text("The call could not be recorded. The tool was not run.")
-}
-
-impl Checked {
-    fn ledger_entry(&self) -> LedgerEntry {
-        let Call { ctx, request, .. } = &self.call;
-        LedgerEntry {
-            idempotency_key: self.idempotency_key(),
-            turn_id: Arc::clone(ctx.turn().shared_id()),
-            tool_call: request.id.as_str().to_owned(),
-            checksum: self.checksum.as_str().to_owned(),
-            ordinal: Some(request.ordinal),
-            tool: Arc::clone(&request.name),
-            fingerprint: self.tool.fingerprint().to_owned(),
-            args: self.args.value().clone(),
-            state: CallState::Started,
-            started_at: SystemTime::now(),
-            ended_at: None,
-        }
-    }
 }

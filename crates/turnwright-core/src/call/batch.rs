@@ -10,36 +10,36 @@ use futures_util::future::join_all;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::admitted::AdmittedCall;
-use super::checked::CheckedCall;
+use super::admitted::Admitted;
+use super::checked::Checked;
 use super::guard::CallGuard;
-use super::proposed::{ProposedCall, RefusedCall};
+use super::proposed::Refused;
 use crate::effects::Concurrency;
-use crate::record::{CallRequest, CallState, Record, ToolCall};
+use crate::record::{CallRequest, Record, ToolCall};
 use crate::task::OnDrop;
 use crate::telemetry;
 use crate::tool::Tool;
-use crate::tool::context::DispatchContext;
+use crate::tool::context::{Call, DispatchContext, Proposed};
 
-type Decided = Result<AdmittedCall, RefusedCall>;
+type Decided = Result<Call<Admitted>, Call<Refused>>;
 
 /// A call that was not checked yet, and its guard if it is recorded.
-type Proposal = (ProposedCall, Option<CallGuard>);
+type Proposal = (Call, Option<CallGuard>);
 
-impl ProposedCall {
+impl Call<Proposed> {
     /// Runs the call to completion: checks, admits, runs and settles it. Every result, including failures, becomes the record.
     pub fn complete(self) -> impl Future<Output = Arc<ToolCall>> + Send {
         complete_one(self, None)
     }
 }
 
-impl CheckedCall {
+impl Call<Checked> {
     async fn decide(self) -> Decided {
         self.ask_external().await?.admit().await
     }
 }
 
-impl AdmittedCall {
+impl Call<Admitted> {
     /// Runs the call and creates its record. Boxed, so that the future of a waiting call stays small.
     fn complete(self) -> Pin<Box<impl Future<Output = Arc<ToolCall>> + Send>> {
         Box::pin(async move { self.run().await.settle().await })
@@ -78,21 +78,18 @@ impl DispatchContext {
     /// assert!(text.contains("Did you mean `double`?"), "{text}");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
-    pub async fn call_tools(
-        &self,
-        proposed: impl IntoIterator<Item = ProposedCall>,
-    ) -> Vec<Arc<ToolCall>> {
+    pub async fn call_tools(&self, proposed: impl IntoIterator<Item = Call>) -> Vec<Arc<ToolCall>> {
         // Calls run in this context, whichever one proposed them.
         let calls = proposed.into_iter().map(|call| call.in_context(self));
-        let calls: Vec<ProposedCall> = calls.collect();
-        match <[ProposedCall; 1]>::try_from(calls) {
+        let calls: Vec<Call> = calls.collect();
+        match <[Call; 1]>::try_from(calls) {
             Ok([only]) => vec![only.complete().await],
             // Boxed, so that the future of a single call stays small.
             Err(several) => Box::pin(self.complete_several(several)).await,
         }
     }
 
-    async fn complete_several(&self, calls: Vec<ProposedCall>) -> Vec<Arc<ToolCall>> {
+    async fn complete_several(&self, calls: Vec<Call>) -> Vec<Arc<ToolCall>> {
         let mut records = Vec::with_capacity(calls.len());
         if Handle::try_current().is_err() {
             // Without a runtime there are no tasks, so run them one after the other.
@@ -107,9 +104,10 @@ impl DispatchContext {
             let steps = together.map(|(call, guard)| Step::of(call, guard, None));
             let mut steps: Vec<Step> = steps.collect();
             // The later calls are recorded once, with the first group.
-            let behind = match records.is_empty() {
-                true => &mut *left,
-                false => &mut [],
+            let behind = if records.is_empty() {
+                &mut *left
+            } else {
+                &mut []
             };
             put_on_record(self, &mut steps, behind).await;
             self.finish_together(steps, &mut records).await;
@@ -120,7 +118,7 @@ impl DispatchContext {
     /// Returns how many of these calls, from the first on, may run concurrently.
     fn run_together(&self, calls: &[Proposal]) -> usize {
         let alone = |(call, _): &Proposal| {
-            let tool = self.tools().get(call.tool_name());
+            let tool = self.tools().get(&call.request.name);
             tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
         };
         match calls.iter().position(alone) {
@@ -158,8 +156,8 @@ impl DispatchContext {
     }
 }
 
-pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
-    let ctx = call.context().clone();
+pub(super) async fn complete_one(call: Call, tool: Option<Tool>) -> Arc<ToolCall> {
+    let ctx = call.ctx.clone();
     let activity = ctx.turn().gates().activity();
     let _counted = activity.begin_call(call.id());
     let mut step = match Step::of(call, None, tool) {
@@ -167,7 +165,7 @@ pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<
             let _waits = activity.wait_for_calls();
             return admitted.complete().await;
         }
-        Step::Refused(refused, _) => return Box::pin(refused.settle()).await,
+        Step::Refused(refused, _) => return Box::pin(refused.settle(None)).await,
         Step::Settled(record) => return record,
         waiting => waiting,
     };
@@ -185,8 +183,8 @@ type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// The state of a call after the first check.
 enum Step {
-    Refused(RefusedCall, Option<CallGuard>),
-    Admitted(AdmittedCall, Option<CallGuard>),
+    Refused(Call<Refused>, Option<CallGuard>),
+    Admitted(Call<Admitted>, Option<CallGuard>),
     /// Waits for an external check, a policy or an approver.
     Waiting(Box<Waiting>),
     /// Refused, and recorded as such.
@@ -196,7 +194,7 @@ enum Step {
 /// A call that waits for a decision.
 struct Waiting {
     ctx: DispatchContext,
-    request: CallRequest,
+    request: Box<CallRequest>,
     decision: Decision,
     /// The decision, once it was made.
     decided: Option<Decided>,
@@ -205,24 +203,24 @@ struct Waiting {
 
 impl Step {
     /// Checks a call and polls its decision once. A pending decision is awaited later.
-    fn of(call: ProposedCall, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
+    fn of(call: Call, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
         let checked = match call.check_alone(tool) {
             // Neither an external check nor a policy applies.
             Ok(checked) if !checked.tool().has_checks() && !checked.is_reviewed() => {
                 return Step::admitted(checked.admitted(), guard);
             }
-            Ok(checked) => match checked.context().turn().no_call_left() {
+            Ok(checked) => match checked.turn().no_call_left() {
                 None => checked,
                 // Do not request approval for a call that cannot run.
                 Some(limit) => {
                     let name = checked.tool().name();
-                    let error = checked.context().turn().refuse_call(name, &limit);
+                    let error = checked.turn().refuse_call(name, &limit);
                     return Step::Refused(checked.refuse(error), guard);
                 }
             },
             Err(refused) => return Step::Refused(refused, guard),
         };
-        let (ctx, request) = (checked.context().clone(), checked.request().clone());
+        let (ctx, request) = (checked.ctx.clone(), checked.request.clone());
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
             Some(Ok(admitted)) => Step::admitted(admitted, guard),
@@ -238,7 +236,7 @@ impl Step {
     }
 
     /// Handles a call that may run if the budget allows it. Calls that need no decision take their budget in the proposed order.
-    fn admitted(admitted: AdmittedCall, guard: Option<CallGuard>) -> Self {
+    fn admitted(admitted: Call<Admitted>, guard: Option<CallGuard>) -> Self {
         match admitted.within_budget() {
             Ok(admitted) => Step::Admitted(admitted, guard),
             Err(refused) => Step::Refused(refused, guard),
@@ -248,7 +246,7 @@ impl Step {
     fn id(&self) -> String {
         match self {
             Step::Refused(refused, _) => refused.id().to_owned(),
-            Step::Admitted(admitted, _) => admitted.call.id().to_owned(),
+            Step::Admitted(admitted, _) => admitted.id().to_owned(),
             Step::Waiting(waiting) => waiting.request.id.as_str().to_owned(),
             Step::Settled(record) => record.id().to_owned(),
         }
@@ -258,18 +256,14 @@ impl Step {
         // Boxed, so that a future that waits for a decision does not hold the state of what follows.
         let admitted = match self {
             Step::Refused(refused, guard) => {
-                return Box::pin(settle_refused(refused, guard)).await;
+                return Box::pin(refused.settle(guard)).await;
             }
             Step::Settled(record) => return record,
             Step::Admitted(admitted, guard) => {
                 if let Some(_open) = guard {
                     // Recorded but not started: the turn is being suspended.
-                    admitted
-                        .call
-                        .context()
-                        .turn()
-                        .wait_for_suspension(Some(admitted.call.id()))
-                        .await;
+                    let id = Some(admitted.id());
+                    admitted.turn().wait_for_suspension(id).await;
                 }
                 admitted
             }
@@ -279,11 +273,8 @@ impl Step {
                     None => waiting.decision.as_mut().await,
                 };
                 if decided.is_ok() && waiting.ctx.turn().gates().activity().is_requested() {
-                    waiting
-                        .ctx
-                        .turn()
-                        .wait_for_suspension(Some(waiting.request.id.as_str()))
-                        .await;
+                    let id = Some(waiting.request.id.as_str());
+                    waiting.ctx.turn().wait_for_suspension(id).await;
                 }
                 match Box::pin(waiting.begin(decided)).await {
                     Ok(admitted) => admitted,
@@ -301,7 +292,7 @@ impl Step {
 }
 
 impl Waiting {
-    fn look(&mut self, cx: &mut Context<'_>) {
+    fn poll(&mut self, cx: &mut Context<'_>) {
         if self.decided.is_none()
             && let Poll::Ready(decided) = self.decision.as_mut().poll(cx)
         {
@@ -313,24 +304,16 @@ impl Waiting {
     }
 
     /// Starts the call after the decision, or returns the record of a call that does not run.
-    async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
-        let decided = decided.and_then(AdmittedCall::within_budget);
+    async fn begin(self, decided: Decided) -> Result<Call<Admitted>, Arc<ToolCall>> {
+        let decided = decided.and_then(Call::within_budget);
         match decided {
             Ok(mut admitted) => match admitted.begin(self.guard).await {
                 Ok(()) => Ok(admitted),
                 Err(error) => Err(admitted.not_run(error).settle().await),
             },
-            Err(refused) => Err(settle_refused(refused, self.guard).await),
+            Err(refused) => Err(refused.settle(self.guard).await),
         }
     }
-}
-
-async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<ToolCall> {
-    let Some(guard) = guard else {
-        return refused.settle().await;
-    };
-    let record = guard.settle(refused.settled(), CallState::Failed).await;
-    record.unwrap_or_else(|| refused.record())
 }
 
 /// Records calls in order and in one batch: those that may start as started, those that wait as open, refused ones with their
@@ -342,7 +325,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     for step in &mut *steps {
         let refused = match step {
             Step::Admitted(admitted, guard) if suspends => {
-                records.extend(open(ctx, admitted.call.request(), guard));
+                records.extend(open(ctx, &admitted.request, guard));
                 continue;
             }
             Step::Admitted(admitted, guard) => {
@@ -365,7 +348,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
         *step = Step::Settled(refused);
     }
     for (call, guard) in behind {
-        records.extend(open(ctx, call.request(), guard));
+        records.extend(open(ctx, &call.request, guard));
     }
     // If this fails, the turn fails and nothing runs. Meanwhile keep polling the decisions: they may hold a place in a queue that
     // the store waits in too.
@@ -373,7 +356,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     poll_fn(|cx| {
         for step in &mut *steps {
             if let Step::Waiting(waiting) = step {
-                waiting.look(cx);
+                waiting.poll(cx);
             }
         }
         written.as_mut().poll(cx)

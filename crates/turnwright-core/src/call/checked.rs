@@ -2,42 +2,45 @@
 
 use serde_json::Value;
 
-use super::proposed::RefusedCall;
+use super::proposed::Refused;
 use super::run::describe;
-use crate::checksum;
+use crate::checksum::{self, Hex};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
-use crate::record::CallRequest;
 #[cfg(test)]
 use crate::schema::Repair;
-use crate::schema::{Opened, RawArgs};
-use crate::tool::context::{Call, Checked, DispatchContext};
+use crate::schema::{CheckedArgs, Opened, RawArgs};
+use crate::tool::context::{Call, DispatchContext, Proposed};
 use crate::tool::{BoundHandler, Tool};
 
-/// A call whose arguments satisfy the tool's schema, its type and its external checks.
+/// The stage of a call whose arguments satisfy the tool's schema, its type and its external checks.
 #[derive(Debug)]
-#[must_use = "a checked call does nothing until it is admitted"]
-pub(crate) struct CheckedCall {
-    /// Boxed, so that the later stages move only a pointer.
-    pub(super) checked: Box<Checked>,
+pub(crate) struct Checked {
+    pub(super) tool: Tool,
+    pub(super) checksum: Hex,
+    pub(super) args: CheckedArgs,
+    /// Whether a policy or an approver replaced the proposed arguments.
+    pub(super) edited: bool,
     pub(super) bound: BoundHandler,
 }
 
-impl CheckedCall {
+impl Call<Proposed> {
     /// Computes the checksum of the raw arguments first, because a refused call has one too. Does not run external checks.
-    pub(super) fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
-        let nothing = call.empty_args_as_object && call.raw.is_nothing();
-        let opened = match nothing {
-            true => Ok(Opened::nothing()),
-            false => tool.schema().open(&call.raw),
+    pub(super) fn check_with(self, tool: Tool) -> Result<Call<Checked>, Call<Refused>> {
+        let raw = &self.request.raw;
+        let nothing = self.request.empty_args_as_object && raw.is_nothing();
+        let opened = if nothing {
+            Ok(Opened::nothing())
+        } else {
+            tool.schema().open(raw)
         };
         let checksum = match &opened {
-            Ok(_) if nothing => checksum::of_raw(tool.name(), &call.raw),
+            Ok(_) if nothing => checksum::of_raw(tool.name(), raw),
             Ok(opened) => checksum::of_value(tool.name(), &opened.value),
-            Err(_) => checksum::of_unread(tool.name(), &call.raw),
+            Err(_) => checksum::of_unread(tool.name(), raw),
         };
         let checked = opened.and_then(|opened| {
-            let mut args = tool.schema().judge(call.raw.clone(), opened)?;
+            let mut args = tool.schema().judge(raw.clone(), opened)?;
             if nothing {
                 args = args.repaired_from_nothing();
             }
@@ -45,99 +48,85 @@ impl CheckedCall {
             Ok((args, bound))
         });
         match checked {
-            Ok((args, bound)) => Ok(CheckedCall {
-                checked: Box::new(Checked {
-                    call,
-                    tool,
-                    checksum,
-                    args,
-                    edited: false,
-                }),
+            Ok((args, bound)) => Ok(self.enter(|Proposed| Checked {
+                tool,
+                checksum,
+                args,
+                edited: false,
                 bound,
-            }),
-            Err(faults) => Err(RefusedCall::new(call, checksum, tool.refusal(faults))),
+            })),
+            Err(faults) => Err(self.refuse_as(checksum, tool.refusal(faults), None)),
         }
     }
+}
 
+impl Call<Checked> {
     /// Replaces the arguments and checks the new ones completely. The checksum stays the same, because it identifies the proposed
     /// call.
-    pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, RefusedCall> {
-        let checked = &mut *self.checked;
-        match checked.tool.check_and_bind(args) {
+    pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, Call<Refused>> {
+        match self.stage.tool.check_and_bind(args) {
             Ok((args, bound)) => {
-                (checked.args, checked.edited, self.bound) = (args, true, bound);
+                let stage = &mut self.stage;
+                (stage.args, stage.edited, stage.bound) = (args, true, bound);
                 self.ask_external().await
             }
             Err(faults) => {
-                let error = checked.tool.refusal(faults);
+                let error = self.stage.tool.refusal(faults);
                 Err(self.refuse(error))
             }
         }
     }
 
     /// Runs the external checks, if there are any.
-    pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
+    pub(super) async fn ask_external(self) -> Result<Self, Call<Refused>> {
         if !self.tool().has_checks() {
             return Ok(self);
         }
         // Boxed, so that the future of a call without them stays small.
-        match Box::pin(ask_external(&self.checked)).await {
+        let asked = ask_external(&self.ctx, &self.stage.tool, &self.stage.args);
+        match Box::pin(asked).await {
             Ok(()) => Ok(self),
             Err(error) => Err(self.refuse(error)),
         }
     }
 
-    pub(super) fn refuse(self, error: Error) -> RefusedCall {
-        RefusedCall::new(self.checked.call, self.checked.checksum, error)
-    }
-
-    pub(super) fn context(&self) -> &DispatchContext {
-        &self.checked.call.ctx
-    }
-
-    pub(super) fn request(&self) -> &CallRequest {
-        &self.checked.call.request
-    }
-
-    /// Returns the call id.
-    #[must_use]
-    pub(crate) fn id(&self) -> &str {
-        self.checked.call.id.as_str()
+    pub(super) fn refuse(self, error: Error) -> Call<Refused> {
+        let checksum = self.stage.checksum;
+        self.refuse_as(checksum, error, None)
     }
 
     /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub(crate) fn checksum(&self) -> &str {
-        self.checked.checksum.as_str()
+        self.stage.checksum.as_str()
     }
 
     /// Returns the tool.
     #[must_use]
     pub(crate) fn tool(&self) -> &Tool {
-        &self.checked.tool
+        &self.stage.tool
     }
 
     /// Returns the checked arguments.
     #[must_use]
     pub(crate) fn args(&self) -> &Value {
-        self.checked.args.value()
+        self.stage.args.value()
     }
 
     /// Returns the repairs that were made to the arguments.
     #[must_use]
     #[cfg(test)]
     pub(crate) fn repairs(&self) -> &[Repair] {
-        self.checked.args.repairs()
+        self.stage.args.repairs()
     }
 }
 
 /// Runs the external checks within the timeout of the tool, until cancelled.
-async fn ask_external(checked: &Checked) -> Result<(), Error> {
-    let (tool, ctx) = (&checked.tool, &checked.call.ctx);
+async fn ask_external(ctx: &DispatchContext, tool: &Tool, args: &CheckedArgs) -> Result<(), Error> {
     let asked = within(
         TimeLimit::from_now(tool.timeout()),
         ctx.cancellation(),
-        tool.schema_in(ctx).ask_external(checked.args.value()),
+        tool.schema_in(ctx).ask_external(args.value()),
     )
     .await;
     match asked {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::batch::complete_one;
-use super::proposed::{ProposedCall, RefusedCall};
 use crate::error::Error;
 use crate::record::ToolCall;
 use crate::schema::RawArgs;
-use crate::tool::context::DispatchContext;
+use crate::tool::context::{Call, DispatchContext};
 use crate::tool::{Tool, ToolOutput};
 
 impl Tool {
@@ -43,10 +42,10 @@ impl Tool {
     ) -> Result<ToolOutput, Error> {
         let proposed = self.propose(ctx, args.into()).unrecorded();
         let checked = proposed.check_alone(Some(self.clone()));
-        let checked = checked.map_err(RefusedCall::into_error)?;
+        let checked = checked.map_err(Call::into_error)?;
         let checked = checked.ask_external().await;
-        let checked = checked.map_err(RefusedCall::into_error)?;
-        let admitted = checked.admit().await.map_err(RefusedCall::into_error)?;
+        let checked = checked.map_err(Call::into_error)?;
+        let admitted = checked.admit().await.map_err(Call::into_error)?;
         admitted.run().await.into_result().await
     }
 
@@ -62,7 +61,7 @@ impl Tool {
         complete_one(self.propose(ctx, args.into()), Some(self.clone())).await
     }
 
-    fn propose(&self, ctx: &DispatchContext, args: RawArgs) -> ProposedCall {
-        ProposedCall::new(ctx.clone(), Arc::clone(self.shared_name()), args)
+    fn propose(&self, ctx: &DispatchContext, args: RawArgs) -> Call {
+        Call::new(ctx.clone(), Arc::clone(self.shared_name()), args)
     }
 }

@@ -9,28 +9,29 @@ use crate::artifact::Inline;
 use crate::event::{Level, LogEntry};
 use crate::record::{Settled, ToolResults};
 use crate::tool::approval::ApprovalPolicy;
-use crate::tool::context::CallFacts;
+use crate::tool::context::{Call, Running};
 
-impl CallFacts {
+impl Call<Running> {
     /// Returns whether a policy of the turn, of an outer turn or of the tool keeps the result out of the prompt.
     pub(super) fn is_quarantined(&self) -> bool {
-        if self.tool.is_artifact_tool() {
+        if self.stage.tool.is_artifact_tool() {
             return false;
         }
         // A policy is user code. If it panics, the result is kept out.
         let quarantines = |policy: &Arc<dyn ApprovalPolicy>| {
-            catch_unwind(AssertUnwindSafe(|| policy.quarantines(&self.tool))).unwrap_or(true)
+            catch_unwind(AssertUnwindSafe(|| policy.quarantines(&self.stage.tool))).unwrap_or(true)
         };
-        let setups = self.call.ctx.turn().setups();
+        let setups = self.turn().setups();
         let policies = setups.flat_map(|setup| &setup.policies);
-        policies.chain(self.tool.approval()).any(quarantines)
+        policies.chain(self.stage.tool.approval()).any(quarantines)
     }
 
     /// Returns whether the result is inlined.
     pub(super) fn inline(&self) -> Inline {
-        match self.is_quarantined() {
-            true => Inline::Never,
-            false => self.tool.inline(),
+        if self.is_quarantined() {
+            Inline::Never
+        } else {
+            self.stage.tool.inline()
         }
     }
 
@@ -55,12 +56,12 @@ impl CallFacts {
         // No artifact tool reads media.
         settled.attachments.clear();
         settled.quarantined = true;
-        let (id, tool) = (self.call.id.as_str(), self.tool.name());
+        let (id, tool) = (self.id(), self.stage.tool.name());
         let entry = LogEntry::new(format!(
             "the result of call `{id}` of `{tool}` is in quarantine: the prompt does not show it"
         ));
-        let payload = json!({ "id": id, "tool": tool, "source": self.tool.source() });
-        let turn = self.call.ctx.turn();
+        let payload = json!({ "id": id, "tool": tool, "source": self.stage.tool.source() });
+        let turn = self.turn();
         turn.log(Level::Info, entry.kind("quarantine").payload(payload));
     }
 }

@@ -1,7 +1,7 @@
 //! Tool calls: the path on which a tool runs, and the checksum of a call.
 //!
-//! [`DispatchContext::propose`](crate::DispatchContext::propose) creates a [`ProposedCall`], and
-//! [`ProposedCall::complete`] takes it through every stage:
+//! [`DispatchContext::propose`](crate::DispatchContext::propose) creates a [`Call`], and
+//! [`Call::complete`] takes it through every stage:
 //!
 //! ```text
 //! check    decode → coerce → defaults → validate → deserialise → external checks
@@ -10,7 +10,7 @@
 //! settle   the record: a ToolCall
 //! ```
 //!
-//! Each stage consumes the value of the previous one. The values are private, so no caller can skip a stage or use an
+//! Each stage consumes the call of the previous one. Only the first stage is public, so no caller can skip a stage or use an
 //! approval twice. A call that is refused becomes a record with a text for the model.
 //!
 //! ```compile_fail
@@ -39,9 +39,7 @@ mod spool;
 mod tests;
 
 pub use crate::checksum::{checksum, digest_of};
-pub use proposed::ProposedCall;
-
-use checked::CheckedCall;
+pub use crate::tool::context::{Call, Proposed};
 
 pub(crate) use proposed::shown_name;
 pub(crate) use recovery::{OpenCalls, left_open, not_approved};

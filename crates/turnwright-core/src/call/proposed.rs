@@ -5,47 +5,25 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use tokio::time::Instant;
 
-use crate::call::CheckedCall;
+use super::checked::Checked;
+use super::guard::CallGuard;
 use crate::checksum::Hex;
 use crate::dispatch::ToolCallWriter;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::ids::Id;
-use crate::record::{CallRequest, Denial, ProviderState, Record, ResponseRef, Settled, ToolCall};
+use crate::record::{
+    CallRequest, CallState, Denial, ProviderState, Record, ResponseRef, Settled, ToolCall,
+};
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
-use crate::tool::context::{Call, DispatchContext};
+use crate::tool::context::{Call, DispatchContext, Proposed};
 use crate::tool::{MAX_NAME_LEN, Tool};
-
-/// A call proposed by a model or by code. Nothing has been checked yet.
-///
-/// ```
-/// use serde_json::{Value, json};
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let greet = Tool::dynamic("greet", json!({ "type": "object" }))
-///     .description("Greets.")
-///     .handler(|_: Value, _: ToolContext| async { "Hello!" })
-///     .build()?;
-/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([greet])?).build();
-///
-/// // The provider's id of the call is sent back with its result.
-/// let proposed = ctx.propose("greet", "{}").with_provider_id("call_7f3a");
-/// let call = proposed.complete().await;
-/// assert_eq!(call.text().await.as_deref(), Some("Hello!"));
-/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-/// ```
-#[derive(Debug)]
-#[must_use = "a proposed call does nothing until it is checked"]
-pub struct ProposedCall {
-    call: Call,
-}
 
 impl DispatchContext {
     /// Proposes a call.
-    pub fn propose(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
-        ProposedCall::new(self.clone(), tool.into().into(), args.into())
+    pub fn propose(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Call {
+        Call::new(self.clone(), tool.into().into(), args.into())
     }
 
     /// Proposes one call and runs it to completion: see [`DispatchContext::call_tools`].
@@ -56,16 +34,16 @@ impl DispatchContext {
 
 impl ToolCallWriter {
     /// Proposes the call with its reserved id and its complete name and arguments. See [`DispatchContext::propose`].
-    pub fn propose(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
+    pub fn propose(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Call {
         let (ctx, id, ordinal) = self.into_reserved();
-        ProposedCall::with_id(ctx, (id, ordinal), tool.into().into(), args.into())
+        Call::with_id(ctx, (id, ordinal), tool.into().into(), args.into())
     }
 }
 
-impl ProposedCall {
+impl Call<Proposed> {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
         let (id, ordinal) = ctx.turn().journal().next_call();
-        ProposedCall::with_id(ctx, (id, ordinal), name, raw)
+        Call::with_id(ctx, (id, ordinal), name, raw)
     }
 
     fn with_id(
@@ -85,71 +63,52 @@ impl ProposedCall {
             created: Instant::now(),
             empty_args_as_object: false,
         };
-        ProposedCall::of(ctx, request)
+        Call::of(ctx, request)
     }
 
     pub(super) fn of(ctx: DispatchContext, request: CallRequest) -> Self {
-        ProposedCall {
-            call: Call {
-                ctx,
-                request,
-                recorded: true,
-            },
+        Call {
+            ctx,
+            request: Box::new(request),
+            recorded: true,
+            stage: Proposed,
         }
     }
 
     /// Does not record the call.
     pub(super) fn unrecorded(mut self) -> Self {
-        self.call.recorded = false;
+        self.recorded = false;
         self
     }
 
     pub(super) fn in_context(mut self, ctx: &DispatchContext) -> Self {
-        self.call.ctx = ctx.clone();
+        self.ctx = ctx.clone();
         self
-    }
-
-    pub(super) fn into_call(self) -> Call {
-        self.call
-    }
-
-    pub(super) fn request(&self) -> &CallRequest {
-        &self.call.request
-    }
-
-    pub(super) fn context(&self) -> &DispatchContext {
-        &self.call.ctx
     }
 
     /// Sets the provider's id of the call. It is only used in the protocol.
     pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.call.request.provider_id = Some(id.into());
+        self.request.provider_id = Some(id.into());
         self
     }
 
     /// Sets the model response that proposed the call. All records of a response share it.
     pub fn with_response(mut self, response: ResponseRef) -> Self {
-        self.call.request.response = Some(response);
+        self.request.response = Some(response);
         self
     }
 
     /// Sets the state that the provider expects back with the call.
     pub fn with_provider_state(mut self, state: ProviderState) -> Self {
-        self.call.request.provider_state = Some(state);
+        self.request.provider_state = Some(state);
         self
     }
 
     /// Treats arguments that are empty, blank or `null` as `{}` and records that as a repair. Use it for calls of a complete
     /// response: models omit arguments if there are none.
     pub fn empty_args_as_object(mut self) -> Self {
-        self.call.request.empty_args_as_object = true;
+        self.request.empty_args_as_object = true;
         self
-    }
-
-    /// Returns the call id, which is unique in the conversation.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        self.call.id.as_str()
     }
 
     /// Records the call as incomplete, because the response that proposed it was truncated. Nothing is checked or run, whatever
@@ -158,9 +117,9 @@ impl ProposedCall {
     /// # Errors
     /// Returns `E_STORE_ERROR` if the record could not be stored.
     pub async fn record_incomplete(self) -> Result<Arc<ToolCall>, Error> {
-        let Call { ctx, request, .. } = self.call;
+        let Call { ctx, request, .. } = self;
         let checksum = request.checksum();
-        let record = ToolCall::open(request, checksum)
+        let record = ToolCall::open(*request, checksum)
             .with_short_args()
             .cut_off();
         ctx.turn()
@@ -169,41 +128,35 @@ impl ProposedCall {
         Ok(record)
     }
 
-    /// Returns the name of the tool.
-    #[must_use]
-    pub(crate) fn tool_name(&self) -> &str {
-        &self.call.name
-    }
-
     /// Finds the tool and checks the arguments.
     ///
     /// # Errors
     /// Returns the refused call if there is no such tool or the arguments are invalid.
     #[cfg(test)]
-    pub(crate) async fn check(self) -> Result<CheckedCall, RefusedCall> {
+    pub(crate) async fn check(self) -> Result<Call<Checked>, Call<Refused>> {
         self.check_alone(None)?.ask_external().await
     }
 
     /// Finds the tool, unless one is given, and checks the arguments without external checks.
-    pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<CheckedCall, RefusedCall> {
-        match tool.or_else(|| self.call.ctx.tools().get(&self.call.name)) {
-            Some(tool) => CheckedCall::check(self.call, tool),
+    pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<Call<Checked>, Call<Refused>> {
+        match tool.or_else(|| self.ctx.tools().get(&self.request.name)) {
+            Some(tool) => self.check_with(tool),
             None => {
-                let error = unknown_tool(&self.call);
-                let checksum = self.call.checksum();
-                Err(RefusedCall::new(self.call, checksum, error))
+                let error = unknown_tool(&self);
+                let checksum = self.request.checksum();
+                Err(self.refuse_as(checksum, error, None))
             }
         }
     }
 }
 
 /// Lists the available tools, similar names first. A name that contains the other counts as similar.
-fn unknown_tool(call: &Call) -> Error {
+fn unknown_tool(call: &Call<Proposed>) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
     // With very many tools, a guess is not worth the time.
-    let near = near(&call.name, all().take(MAX_COMPARED));
-    let asked = call.name.to_lowercase();
+    let near = near(&call.request.name, all().take(MAX_COMPARED));
+    let asked = call.request.name.to_lowercase();
     let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
     let close: Vec<&str> = near.into_iter().chain(all().filter(holds)).collect();
     let names: IndexSet<&str> = close.iter().copied().chain(all()).collect();
@@ -217,8 +170,8 @@ fn unknown_tool(call: &Call) -> Error {
         Some(near) => format!("Did you mean `{near}`? Available tools: {listed}."),
         None => format!("Available tools: {listed}."),
     };
-    let name = serde_json::Value::from(escape(&call.name, 80));
-    let shown = shown_name(&call.name);
+    let name = serde_json::Value::from(escape(&call.request.name, 80));
+    let shown = shown_name(&call.request.name);
     Error::new(ErrorCode::UNKNOWN_TOOL, format!("unknown tool {name}")).with_model_text(format!(
         "Unknown tool \"{shown}\". Nothing was run. {known}"
     ))
@@ -237,19 +190,13 @@ const MAX_COMPARED: usize = 500;
 /// Maximum number of names that are listed for the model.
 const MAX_LISTED: usize = 50;
 
-/// A call that was refused before it ran.
+/// The stage of a call that was refused before it ran.
 #[derive(Debug)]
-pub(crate) struct RefusedCall {
-    inner: Box<Refused>,
-}
-
-#[derive(Debug)]
-struct Refused {
-    call: Call,
+pub(crate) struct Refused {
     checksum: Hex,
     error: Error,
     /// Why it was denied, if it was.
-    denial: Option<Denial>,
+    denial: Option<Box<Denial>>,
 }
 
 /// Reports that a call was refused.
@@ -273,81 +220,70 @@ pub(super) fn report_refused(
     });
 }
 
-impl RefusedCall {
-    pub(crate) fn new(call: Call, checksum: Hex, error: Error) -> Self {
-        RefusedCall::report(call, checksum, error, None)
+impl<S> Call<S> {
+    /// Refuses the call, and reports it. With a denial if a policy or an approver denied it.
+    pub(super) fn refuse_as(
+        self,
+        checksum: Hex,
+        error: Error,
+        denial: Option<Denial>,
+    ) -> Call<Refused> {
+        let ids = (self.id(), checksum.as_str());
+        report_refused(&self.ctx, ids, &self.request.name, &error, denial.as_ref());
+        self.enter(|_| Refused {
+            checksum,
+            error,
+            denial: denial.map(Box::new),
+        })
     }
+}
 
-    /// Creates a call that a policy or an approver denied.
-    pub(super) fn denied(call: Call, checksum: Hex, error: Error, denial: Denial) -> Self {
-        RefusedCall::report(call, checksum, error, Some(denial))
-    }
-
-    fn report(call: Call, checksum: Hex, error: Error, denial: Option<Denial>) -> Self {
-        let ids = (call.id.as_str(), checksum.as_str());
-        report_refused(&call.ctx, ids, &call.name, &error, denial.as_ref());
-        RefusedCall {
-            inner: Box::new(Refused {
-                call,
-                checksum,
-                error,
-                denial,
-            }),
-        }
-    }
-
+impl Call<Refused> {
     /// Returns the result of the call.
     pub(super) fn settled(&self) -> Settled {
-        let mut settled = Settled::refusal(self.inner.error.model_text());
-        settled.denial = self.inner.denial.clone().map(Box::new);
+        let mut settled = Settled::refusal(self.stage.error.model_text());
+        settled.denial.clone_from(&self.stage.denial);
         settled
-    }
-
-    /// Returns the call id.
-    #[must_use]
-    pub(crate) fn id(&self) -> &str {
-        self.inner.call.id.as_str()
     }
 
     /// Replaces the text for the model if a policy or an approver changed the arguments and the result is invalid: the model
     /// cannot fix that.
     pub(super) fn not_as_changed(mut self) -> Self {
-        let inner = &mut *self.inner;
         let for_model = "The call was not approved as proposed. The tool was not run. Its arguments were changed, and the changed arguments are invalid.";
-        inner.error = inner.error.clone().with_model_text(for_model);
+        self.stage.error = self.stage.error.with_model_text(for_model);
         self
     }
 
     /// Returns why the call was refused.
     #[must_use]
     pub(crate) fn into_error(self) -> Error {
-        self.inner.error
+        self.stage.error
     }
 
-    /// Records the refused call, with the information that the model needs to try again.
-    pub(crate) async fn settle(self) -> Arc<ToolCall> {
-        let ctx = self.inner.call.ctx.clone();
+    /// Records the refused call, with the information that the model needs to try again. The guard is that of its open record,
+    /// if it has one.
+    pub(super) async fn settle(self, guard: Option<CallGuard>) -> Arc<ToolCall> {
+        if let Some(guard) = guard {
+            let record = guard.settle(self.settled(), CallState::Failed).await;
+            return record.unwrap_or_else(|| self.record());
+        }
         let record = self.record();
         let records = vec![Record::ToolCall(Arc::clone(&record))];
-        ctx.put_on_record(records).await;
+        self.ctx.put_on_record(records).await;
         record
     }
 
     /// Creates the record.
     pub(super) fn record(&self) -> Arc<ToolCall> {
         let Refused {
-            call,
-            checksum,
-            error,
-            ..
-        } = &*self.inner;
-        let settled = self.settled();
-        let record = ToolCall::open(call.request.clone(), *checksum);
+            checksum, error, ..
+        } = &self.stage;
+        let record = ToolCall::open((*self.request).clone(), *checksum);
         // A valid call that was denied is kept in full.
         let record = match error.code() {
             ErrorCode::INVALID_TOOL_ARGS | ErrorCode::UNKNOWN_TOOL => record.with_short_args(),
             _ => record,
         };
-        record.closed(settled)
+        record.closed(self.settled())
     }
 }

@@ -9,27 +9,23 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::admitted::AdmittedCall;
+use super::admitted::Admitted;
 use super::guard::CallGuard;
-use super::proposed::ProposedCall;
-use super::run::RawOutcome;
+use super::run::Ran;
 use crate::deadline::{TimeLimit, within};
 use crate::ids::Id;
 use crate::panic::text_of;
 use crate::record::{CallRequest, CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::tool::ToolOutput;
-use crate::tool::context::DispatchContext;
+use crate::tool::context::{Call, DispatchContext, Proposed};
 use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
 /// The result of a call that a dead process left open, for the model.
 pub(crate) fn left_open(begun: bool) -> Settled {
-    let text = match begun {
-        true => {
-            "The process ended while the call was running. It may or may not have taken effect. Check before you repeat it."
-        }
-        false => {
-            "The process ended before the call had a result. Nothing was changed. Repeat the call if you need it."
-        }
+    let text = if begun {
+        "The process ended while the call was running. It may or may not have taken effect. Check before you repeat it."
+    } else {
+        "The process ended before the call had a result. Nothing was changed. Repeat the call if you need it."
     };
     Settled::framework(ToolResults::Failure(text.to_owned()))
 }
@@ -112,9 +108,7 @@ impl DispatchContext {
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
         for ((call, line), finding) in left.into_iter().zip(findings) {
-            let proposed = call
-                .as_ref()
-                .and_then(|call| ProposedCall::again(self, call));
+            let proposed = call.as_ref().and_then(|call| Call::again(self, call));
             match (finding, proposed, call, line) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
                 (Finding::Done(output), _, Some(call), Some(line)) => {
@@ -184,7 +178,7 @@ impl DispatchContext {
 
     /// Records a call that is known to have taken effect.
     async fn settle_done(&self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) {
-        let proposed = ProposedCall::again(self, &call);
+        let proposed = Call::again(self, &call);
         let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
         let checked = match checked {
             // A policy or an approver had changed them.
@@ -211,20 +205,15 @@ impl DispatchContext {
     }
 }
 
-impl AdmittedCall {
+impl Call<Admitted> {
     /// Creates the outcome of a call that ran in another process.
-    fn was_done(
-        self,
-        call: Arc<ToolCall>,
-        line: Arc<LedgerEntry>,
-        output: ToolOutput,
-    ) -> RawOutcome {
-        let mut guard = CallGuard::new(self.call.context(), Some(call));
-        guard.mark_started(self.call.tool(), None, Some(line));
+    fn was_done(self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) -> Ran {
+        let mut guard = CallGuard::new(&self.ctx, Some(call));
+        guard.mark_started(&self.stage.checked.tool, None, Some(line));
         guard.started();
-        let (facts, _) = self.into_facts(Instant::now());
-        RawOutcome {
-            facts,
+        let (call, _) = self.start(Instant::now());
+        Ran {
+            call,
             result: Ok(output),
             guard: Some(guard),
             state: CallState::Done,
@@ -233,7 +222,7 @@ impl AdmittedCall {
     }
 }
 
-impl ProposedCall {
+impl Call<Proposed> {
     /// Recreates the call of a record, with the same ids. `None` if the record was not created by the call path.
     fn again(ctx: &DispatchContext, record: &ToolCall) -> Option<Self> {
         let id = <[u8; 10]>::try_from(record.id().as_bytes()).ok()?;
@@ -251,6 +240,6 @@ impl ProposedCall {
             // It was part of a complete response.
             empty_args_as_object: true,
         };
-        Some(ProposedCall::of(ctx.clone(), request))
+        Some(Call::of(ctx.clone(), request))
     }
 }

@@ -9,8 +9,8 @@ use std::task::Poll;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::admitted::AdmittedCall;
-use super::checked::CheckedCall;
+use super::admitted::Admitted;
+use super::checked::Checked;
 use super::guard::CallGuard;
 use super::proposed::report_refused;
 use super::result_hooks::through_hooks;
@@ -23,14 +23,14 @@ use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
 use crate::task::OnDrop;
 use crate::telemetry::{self, ToolSpan};
-use crate::tool::context::{CallFacts, Checked, ToolContext};
+use crate::tool::context::{Call, Running, ToolContext};
 use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 
-/// The outcome of a call, not yet stored.
+/// A call that ran or could not start. Its result is not stored yet.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
-pub(crate) struct RawOutcome {
-    pub(super) facts: Arc<CallFacts>,
+pub(crate) struct Ran {
+    pub(super) call: Arc<Call<Running>>,
     pub(super) result: Result<ToolOutput, Error>,
     pub(super) guard: Option<CallGuard>,
     /// The state of the call in the ledger.
@@ -39,7 +39,7 @@ pub(crate) struct RawOutcome {
     pub(super) started: bool,
 }
 
-impl RawOutcome {
+impl Ran {
     /// Returns the result of the handler. Ends the ledger entry; the call is not recorded.
     ///
     /// # Errors
@@ -49,17 +49,17 @@ impl RawOutcome {
             Box::pin(guard.end(self.state)).await;
         }
         let mut output = self.result?;
-        output.private |= self.facts.reads.so_far().private;
+        output.private |= self.call.stage.reads.so_far().private;
         Ok(output)
     }
 }
 
-impl AdmittedCall {
+impl Call<Admitted> {
     /// Runs the handler with its timeout and the cancellation of the dispatch. Catches panics. The start and end events always
     /// come as a pair.
-    pub(crate) async fn run(mut self) -> RawOutcome {
-        if self.call.context().cancellation().is_cancelled() {
-            let error = cancelled(self.call.tool(), false);
+    pub(crate) async fn run(mut self) -> Ran {
+        if self.ctx.cancellation().is_cancelled() {
+            let error = cancelled(&self.stage.checked.tool, false);
             return self.not_run(error);
         }
         if let Err(error) = self.take_permit() {
@@ -69,39 +69,31 @@ impl AdmittedCall {
             return self.not_run(error);
         }
         // If the process was suspended for long, the fencing token decides before anything is changed.
-        if self.needs_ledger_entry()
-            && self
-                .call
-                .context()
-                .turn()
-                .lease()
-                .is_some_and(TurnLease::may_be_over)
-        {
+        if self.needs_ledger_entry() && self.turn().lease().is_some_and(TurnLease::may_be_over) {
             // A failure ends the turn, which is checked next.
-            let _ = Box::pin(self.call.context().turn().renew()).await;
+            let _ = Box::pin(self.turn().renew()).await;
         }
         // The store may have taken long.
-        if self.call.context().cancellation().is_cancelled() {
-            let error = cancelled(self.call.tool(), false);
+        if self.ctx.cancellation().is_cancelled() {
+            let error = cancelled(&self.stage.checked.tool, false);
             return self.not_run(error);
         }
         let start = Instant::now();
-        let mut guard = self.guard.take();
+        let mut guard = self.stage.guard.take();
         if let Some(guard) = &mut guard {
             guard.started();
         }
         // Held until the handler has ended.
-        let mut permit = self.permit.take();
+        let mut permit = self.stage.permit.take();
         if let Some(permit) = &mut permit {
             permit.ran = true;
         }
-        let (facts, bound) = self.into_facts(start);
-        let turn = facts.call.ctx.turn();
-        turn.wiring().begin_reads(&facts.reads);
-        let mut watch = Watch::start(&facts, start);
-        let work = bound.start(ToolContext::new(Arc::clone(&facts)));
+        let (call, bound) = self.start(start);
+        call.turn().wiring().begin_reads(&call.stage.reads);
+        let mut watch = Watch::start(&call, start);
+        let work = bound.start(ToolContext::new(Arc::clone(&call)));
         watch.blocking = matches!(work, Work::Blocking(_));
-        let work = perform(work, &facts, start);
+        let work = perform(work, &call, start);
         let (mut result, abandoned) = watch.span.instrument(work).await;
         // The state of the call does not depend on whether its result can be stored.
         let state = match &result {
@@ -109,15 +101,15 @@ impl AdmittedCall {
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
             Err(_) => CallState::Unknown,
         };
-        if facts.has_result_hooks() {
-            result = Box::pin(through_hooks(&facts, result)).await;
+        if call.has_result_hooks() {
+            result = Box::pin(through_hooks(&call, result)).await;
         }
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
         drop(permit);
-        RawOutcome {
-            facts,
+        Ran {
+            call,
             result,
             guard,
             state,
@@ -125,20 +117,32 @@ impl AdmittedCall {
         }
     }
 
-    pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
-        let CheckedCall { checked, bound } = self.call;
-        (Arc::new(CallFacts::new(checked, start)), bound)
+    /// Moves the call to the stage in which its handler runs.
+    pub(super) fn start(self, start: Instant) -> (Arc<Call<Running>>, BoundHandler) {
+        let Checked {
+            tool,
+            checksum,
+            args,
+            edited,
+            bound,
+        } = self.stage.checked;
+        let call = Call {
+            ctx: self.ctx,
+            request: self.request,
+            recorded: self.recorded,
+            stage: Running::new((tool, args), checksum, edited, start),
+        };
+        (Arc::new(call), bound)
     }
 
     /// Creates the outcome of a call whose handler was not started.
-    pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
-        let Checked { call, checksum, .. } = &*self.call.checked;
-        let ids = (call.id.as_str(), checksum.as_str());
-        report_refused(&call.ctx, ids, &call.name, &error, None);
-        let guard = self.guard.take();
-        let (facts, _) = self.into_facts(Instant::now());
-        RawOutcome {
-            facts,
+    pub(super) fn not_run(mut self, error: Error) -> Ran {
+        let ids = (self.id(), self.stage.checked.checksum.as_str());
+        report_refused(&self.ctx, ids, &self.request.name, &error, None);
+        let guard = self.stage.guard.take();
+        let (call, _) = self.start(Instant::now());
+        Ran {
+            call,
             result: Err(error),
             guard,
             state: CallState::Failed,
@@ -150,10 +154,10 @@ impl AdmittedCall {
 /// Runs the work until it ends or is interrupted. Also returns whether a thread was detached.
 async fn perform(
     work: Work,
-    facts: &CallFacts,
+    call: &Call<Running>,
     start: Instant,
 ) -> (Result<ToolOutput, Error>, bool) {
-    let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
+    let (time, cancellation) = (call.stage.time(start), call.ctx.cancellation());
     match work {
         Work::Async(mut future) => {
             // Many handlers complete on the first poll. Then no timer is needed. The rest is boxed, here and above, to keep the
@@ -172,23 +176,23 @@ async fn perform(
             };
             let result = match ended {
                 Ok(Ok(Ok(output))) => Ok(output),
-                Ok(Ok(Err(error))) => Err(error.into_error(facts.tool.name())),
-                Ok(Err(panic)) => Err(panicked(panic).into_error(facts.tool.name())),
-                Err(cut) => Err(cut_off(cut, &facts.tool, true)),
+                Ok(Ok(Err(error))) => Err(error.into_error(call.stage.tool.name())),
+                Ok(Err(panic)) => Err(panicked(panic).into_error(call.stage.tool.name())),
+                Err(cut) => Err(cut_off(cut, &call.stage.tool, true)),
             };
             drop_quietly(future);
             (result, false)
         }
-        Work::Blocking(work) => Box::pin(perform_blocking(work, facts, start)).await,
+        Work::Blocking(work) => Box::pin(perform_blocking(work, call, start)).await,
     }
 }
 
 async fn perform_blocking(
     work: Box<dyn FnOnce() -> HandlerResult + Send>,
-    facts: &CallFacts,
+    call: &Call<Running>,
     start: Instant,
 ) -> (Result<ToolOutput, Error>, bool) {
-    let failed = |error: ToolError| (Err(error.into_error(facts.tool.name())), false);
+    let failed = |error: ToolError| (Err(error.into_error(call.stage.tool.name())), false);
     // Checked first, because spawning outside of a runtime panics.
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return failed(ToolError::internal(
@@ -201,13 +205,13 @@ async fn perform_blocking(
     // If the caller stops waiting, work without a thread never runs, and a running thread is detached.
     let abort = thread.abort_handle();
     let _abort = OnDrop(|| abort.abort());
-    let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
+    let (time, cancellation) = (call.stage.time(start), call.ctx.cancellation());
     match within(time, cancellation, &mut thread).await {
         Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
         Ok(Ok(Ok(Err(error)))) => failed(error),
         Ok(Ok(Err(panic))) => failed(panicked(panic)),
         Ok(Err(lost)) => failed(lost.into()),
-        Err(cut) => (Err(cut_off(cut, &facts.tool, true)), true),
+        Err(cut) => (Err(cut_off(cut, &call.stage.tool, true)), true),
     }
 }
 
@@ -257,7 +261,7 @@ pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
 
 /// Sends the start event, and the end event on drop at the latest.
 struct Watch<'c> {
-    facts: &'c CallFacts,
+    call: &'c Call<Running>,
     span: ToolSpan,
     start: Instant,
     ended: bool,
@@ -266,24 +270,20 @@ struct Watch<'c> {
 }
 
 impl<'c> Watch<'c> {
-    fn start(facts: &'c CallFacts, start: Instant) -> Self {
-        facts
-            .call
-            .ctx
-            .turn()
-            .emit(|| EventKind::ToolExecutionStart {
-                id: facts.call.id.shared(),
-                checksum: facts.checksum.shared(),
-                tool: Arc::clone(&facts.call.name),
-                fingerprint: facts.tool.fingerprint().into(),
-                effects: facts.tool.effects(),
-                args: Arc::new(facts.args.value().clone()),
-                repairs: facts.args.repairs().into(),
-            });
-        let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
+    fn start(call: &'c Call<Running>, start: Instant) -> Self {
+        call.turn().emit(|| EventKind::ToolExecutionStart {
+            id: call.request.id.shared(),
+            checksum: call.stage.checksum.shared(),
+            tool: Arc::clone(&call.request.name),
+            fingerprint: call.stage.tool.fingerprint().into(),
+            effects: call.stage.tool.effects(),
+            args: Arc::new(call.stage.args.value().clone()),
+            repairs: call.stage.args.repairs().into(),
+        });
+        let (ctx, id) = (&call.ctx, call.id());
         Watch {
-            facts,
-            span: ToolSpan::start(ctx, id, &facts.tool, facts.args.value()),
+            call,
+            span: ToolSpan::start(ctx, id, &call.stage.tool, call.stage.args.value()),
             start,
             ended: false,
             blocking: false,
@@ -293,18 +293,19 @@ impl<'c> Watch<'c> {
     fn end(&mut self, error: Option<&Error>, abandoned: bool) {
         self.ended = true;
         let code = error.map(|error| error.code().as_str());
-        let (facts, duration) = (self.facts, self.start.elapsed());
-        self.span.end(facts.tool.name(), duration, code, abandoned);
+        let (call, duration) = (self.call, self.start.elapsed());
+        self.span
+            .end(call.stage.tool.name(), duration, code, abandoned);
         // Cancel the token, so that a detached handler and the tasks it started can see that its time is over.
         if code.is_some() {
-            let dispatch = facts.call.ctx.cancellation();
-            let own = facts.cancellation.get_or_init(|| dispatch.child());
+            let dispatch = call.ctx.cancellation();
+            let own = call.stage.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts.call.ctx.turn().emit(|| EventKind::ToolExecutionEnd {
-            id: facts.call.id.shared(),
-            checksum: facts.checksum.shared(),
-            tool: Arc::clone(&facts.call.name),
+        call.turn().emit(|| EventKind::ToolExecutionEnd {
+            id: call.request.id.shared(),
+            checksum: call.stage.checksum.shared(),
+            tool: Arc::clone(&call.request.name),
             duration,
             is_error: code.is_some(),
             code,
@@ -317,7 +318,7 @@ impl<'c> Watch<'c> {
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            let dropped = cancelled(&self.facts.tool, true);
+            let dropped = cancelled(&self.call.stage.tool, true);
             self.end(Some(&dropped), self.blocking);
         }
     }

@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::run::{RawOutcome, cut_off};
+use super::run::{Ran, cut_off};
 use super::spool::content_of;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::deadline::{TimeLimit, within};
@@ -18,26 +18,26 @@ use crate::media::Media;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::spool::{Body, ByteStream};
-use crate::tool::context::CallFacts;
+use crate::tool::context::{Call, Running};
 use crate::tool::{Content, ToolOutput};
 
-impl RawOutcome {
+impl Ran {
     /// Stores the result and records the call. Decides whether the result is inlined into the prompt.
     pub(crate) async fn settle(self) -> Arc<ToolCall> {
-        let RawOutcome {
-            facts,
+        let Ran {
+            call,
             result,
             guard,
             state,
             started,
         } = self;
-        let (tool, read) = (&facts.tool, facts.reads.so_far());
+        let (tool, read) = (&call.stage.tool, call.stage.reads.so_far());
         let mut settled = Settled {
             // What a turn under the call has read, it may repeat.
             trusted: read.tier.is_none(),
             from_artifact_tool: tool.is_artifact_tool(),
             private: started && read.private,
-            edited: facts.edited.then(|| facts.args.value().clone()),
+            edited: call.stage.edited.then(|| call.stage.args.value().clone()),
             ..Settled::default()
         };
         // Ids of bytes that other records may refer to.
@@ -46,20 +46,20 @@ impl RawOutcome {
             Ok(output) => {
                 settled.trusted &= !output.untrusted;
                 settled.private |= output.private;
-                if let Err(error) = store_output(&facts, output, &mut settled, &mut named).await {
-                    not_kept(&facts, &error, &mut settled);
+                if let Err(error) = store_output(&call, output, &mut settled, &mut named).await {
+                    not_stored(&call, &error, &mut settled);
                 }
             }
             Err(error) if started => settled.results = failure(&error),
             Err(error) => settled.results = ToolResults::Refusal(error.model_text().to_owned()),
         }
-        if started && facts.is_quarantined() {
-            facts.quarantine(&mut settled);
+        if started && call.is_quarantined() {
+            call.quarantine(&mut settled);
         }
         match guard {
             Some(guard) => {
                 let settled = Box::pin(guard.settle(settled, state)).await;
-                let ctx = &facts.call.ctx;
+                let ctx = &call.ctx;
                 if ctx.turn().journal().is_taken_over()
                     && let Some(record) = &settled
                 {
@@ -73,13 +73,13 @@ impl RawOutcome {
                     }
                 }
                 // A call without a record.
-                settled.unwrap_or_else(|| facts.record(Settled::refusal("")))
+                settled.unwrap_or_else(|| call.record(Settled::refusal("")))
             }
             // It was refused before it was recorded.
             None => {
-                let record = facts.record(settled);
+                let record = call.record(settled);
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
-                let ctx = &facts.call.ctx;
+                let ctx = &call.ctx;
                 ctx.put_on_record(records).await;
                 record
             }
@@ -89,12 +89,12 @@ impl RawOutcome {
 
 /// Stores the output and updates `settled`. Adds the ids of bytes that other records may refer to to `named`.
 async fn store_output(
-    facts: &CallFacts,
+    call: &Call<Running>,
     output: ToolOutput,
     settled: &mut Settled,
     named: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let (tool, ctx) = (&facts.tool, &facts.call.ctx);
+    let (tool, ctx) = (&call.stage.tool, &call.ctx);
     let most = tool.max_result_bytes();
     let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
     let mut kind = output.kind;
@@ -102,14 +102,14 @@ async fn store_output(
         let ids = output.attachments.iter().filter_map(Media::spool_id);
         named.extend(ids.map(str::to_owned));
         let stored = ctx.turn().store_media(output.attachments);
-        settled.attachments = in_time(facts, stored).await?;
+        settled.attachments = in_time(call, stored).await?;
     }
     let body = match output.content {
         Content::Media(media) => {
             let ids = media.iter().filter_map(Media::spool_id);
             named.extend(ids.map(str::to_owned));
             settled.results =
-                ToolResults::Media(in_time(facts, ctx.turn().store_media(media)).await?);
+                ToolResults::Media(in_time(call, ctx.turn().store_media(media)).await?);
             return Ok(());
         }
         Content::Artifact(artifact) => {
@@ -117,8 +117,8 @@ async fn store_output(
             let fits = artifact.byte_length() <= most && !settled.from_artifact_tool;
             if fits && ctx.turn().may_share(&artifact) {
                 named.extend(artifact.spool_id().map(str::to_owned));
-                let inline = async { Ok(is_inline(facts, &artifact).await) };
-                settled.inline = Some(in_time(facts, inline).await?);
+                let inline = async { Ok(is_inline(call, &artifact).await) };
+                settled.inline = Some(in_time(call, inline).await?);
                 settled.results = ToolResults::Artifacts(vec![artifact]);
                 return Ok(());
             }
@@ -134,14 +134,14 @@ async fn store_output(
         }
         body => {
             let kind = kind.unwrap_or(tool.artifact_kind());
-            let (artifact, inline) = in_time(facts, store(facts, body, kind)).await?;
+            let (artifact, inline) = in_time(call, store(call, body, kind)).await?;
             settled.inline = Some(inline);
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
     }
     settled.truncated = truncated.get();
     if settled.truncated {
-        let (id, tool) = (facts.call.id.as_str(), tool.name());
+        let (id, tool) = (call.id(), tool.name());
         ctx.turn().warn(format!(
             "the result of call `{id}` of `{tool}` was truncated at {most} bytes: return less, or increase `max_result_bytes` of the tool or the runner"
         ));
@@ -150,15 +150,16 @@ async fn store_output(
 }
 
 /// The result of a call whose output could not be stored.
-fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
+fn not_stored(call: &Call<Running>, error: &Error, settled: &mut Settled) {
     // The end event of the handler reported success.
-    facts.call.ctx.turn().emit(|| EventKind::Error {
+    call.turn().emit(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
-        message: match facts.has_result_hooks() {
-            // The causes may quote a stream that no hook has seen.
-            true => format!("`{}`: {}", facts.tool.name(), error.message()),
-            false => format!("`{}`: {}", facts.tool.name(), error.with_causes()),
+        // The causes may quote a stream that no hook has seen.
+        message: if call.has_result_hooks() {
+            format!("`{}`: {}", call.stage.tool.name(), error.message())
+        } else {
+            format!("`{}`: {}", call.stage.tool.name(), error.with_causes())
         },
         pipeline: None,
     });
@@ -170,12 +171,12 @@ fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
 /// Runs within the timeout of the call, until cancelled. The spool and its readers are user code: a panic in them is a storage
 /// error.
 async fn in_time<T>(
-    facts: &CallFacts,
+    call: &Call<Running>,
     work: impl Future<Output = io::Result<T>>,
 ) -> Result<T, Error> {
-    let (ctx, now) = (&facts.call.ctx, Instant::now());
-    let waited = facts.waits.so_far();
-    let deadline = facts.deadline.and_then(|end| end.checked_add(waited));
+    let (ctx, now) = (&call.ctx, Instant::now());
+    let waited = call.stage.waits.so_far();
+    let deadline = call.stage.deadline.and_then(|end| end.checked_add(waited));
     let left = deadline.map(|end| end.saturating_duration_since(now));
     let work = AssertUnwindSafe(work).catch_unwind();
     match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
@@ -189,7 +190,7 @@ async fn in_time<T>(
             let message = format!("the spool panicked: {}", text_of(panic));
             Err(Error::new(ErrorCode::SPOOL_ERROR, message))
         }
-        Err(cut) => Err(cut_off(cut, &facts.tool, true)),
+        Err(cut) => Err(cut_off(cut, &call.stage.tool, true)),
     }
 }
 
@@ -200,13 +201,13 @@ const MAX_IN_RECORD: usize = 4 * 1024;
 
 /// Stores the output, small content in the record and other content in the spool, and decides whether it is inline.
 async fn store(
-    facts: &CallFacts,
+    call: &Call<Running>,
     body: Body,
     kind: ArtifactKind,
 ) -> io::Result<(SpooledArtifact, bool)> {
-    let ctx = &facts.call.ctx;
+    let ctx = &call.ctx;
     let decide = |length: usize| {
-        let inline = facts.inline();
+        let inline = call.inline();
         inline.decide(ctx.turn().inline_limit(), length as u64)
     };
     let body = match body {
@@ -221,9 +222,10 @@ async fn store(
         }
         Body::Stream(_) => (usize::MAX, false),
     };
-    let most_in_record = match inline {
-        true => MAX_INLINE_IN_RECORD,
-        false => MAX_IN_RECORD,
+    let most_in_record = if inline {
+        MAX_INLINE_IN_RECORD
+    } else {
+        MAX_IN_RECORD
     };
     let is_stream = matches!(body, Body::Stream(_));
     let body = match body {
@@ -235,18 +237,19 @@ async fn store(
         }
         body => body,
     };
-    let spool_id = ctx.turn().spool_id(facts.call.id.as_str());
+    let spool_id = ctx.turn().spool_id(call.id());
     let artifact = ctx.turn().spool_artifact(&spool_id, body, kind).await?;
-    let inline = match is_stream {
-        true => is_inline(facts, &artifact).await,
-        false => inline,
+    let inline = if is_stream {
+        is_inline(call, &artifact).await
+    } else {
+        inline
     };
     Ok((artifact, inline))
 }
 
 /// Returns whether an artifact is inline.
-async fn is_inline(facts: &CallFacts, artifact: &SpooledArtifact) -> bool {
-    let (inline, limit) = (facts.inline(), facts.call.ctx.turn().inline_limit());
+async fn is_inline(call: &Call<Running>, artifact: &SpooledArtifact) -> bool {
+    let (inline, limit) = (call.inline(), call.turn().inline_limit());
     match inline.decide(limit, artifact.byte_length()) {
         Some(inline) => inline,
         // Bytes that cannot be read now may be readable later.
@@ -282,8 +285,8 @@ fn failure(error: &Error) -> ToolResults {
     })
 }
 
-impl CallFacts {
+impl Call<Running> {
     fn record(&self, settled: Settled) -> Arc<ToolCall> {
-        ToolCall::open(self.call.request.clone(), self.checksum).closed(settled)
+        ToolCall::open((*self.request).clone(), self.stage.checksum).closed(settled)
     }
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::guard::CallGuard;
-use super::proposed::ProposedCall;
-use super::run::RawOutcome;
+use super::run::Ran;
 use crate::record::{CallState, ToolCall};
-use crate::tool::context::{CallFacts, Checked};
+use crate::tool::context::{Call, Proposed, Running};
 use crate::tool::{IntoToolResult, Tool};
 
-impl ProposedCall {
+impl Call<Proposed> {
     /// Settles the call with an external result: of a tool that the model server ran, of a cache, or of another process. Nothing
     /// is checked, approved or run.
     ///
@@ -36,34 +35,27 @@ impl ProposedCall {
     /// ```
     pub async fn settle_with(self, result: impl IntoToolResult) -> Arc<ToolCall> {
         let result = result.into_tool_result();
-        let call = self.into_call();
-        let own = call.ctx.tools().get(&call.name);
-        let tool = Tool::external(&call.name, own.as_ref());
+        let name = &self.request.name;
+        let own = self.ctx.tools().get(name);
+        let tool = Tool::external(name, own.as_ref());
         let result = match result {
             Ok(output) => Ok(output.untrusted()),
-            Err(error) => Err(error.into_error(&call.name)),
+            Err(error) => Err(error.into_error(name)),
         };
-        let checksum = call.checksum();
-        let mut guard = CallGuard::new(
-            &call.ctx,
-            Some(ToolCall::open(call.request.clone(), checksum)),
-        );
+        let checksum = self.request.checksum();
+        let open = ToolCall::open((*self.request).clone(), checksum);
+        let mut guard = CallGuard::new(&self.ctx, Some(open));
         guard.mark_started(&tool, None, None);
         guard.started();
-        let checked = Checked {
-            args: tool.any_args(&call.raw),
-            call,
-            tool,
-            checksum,
-            edited: false,
-        };
-        let outcome = RawOutcome {
-            facts: Arc::new(CallFacts::new(Box::new(checked), Instant::now())),
+        let args = tool.any_args(&self.request.raw);
+        let running = Running::new((tool, args), checksum, false, Instant::now());
+        let ran = Ran {
+            call: Arc::new(self.enter(|Proposed| running)),
             result,
             guard: Some(guard),
             state: CallState::Done,
             started: true,
         };
-        Box::pin(async { outcome.through_hooks().await.settle().await }).await
+        Box::pin(async { ran.through_hooks().await.settle().await }).await
     }
 }

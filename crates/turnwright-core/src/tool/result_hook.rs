@@ -13,7 +13,7 @@ use crate::tool::context::ToolContext;
 /// Add hooks with [`TurnRunnerBuilder::on_result`](crate::runner::TurnRunnerBuilder::on_result) and
 /// [`ToolBuilder::on_result`](crate::ToolBuilder::on_result). The hooks of the tool run first, then those of the runner, in the
 /// order in which they were added. They also see results that were reconciled on a resume, results of
-/// [`ProposedCall::settle_with`](crate::call::ProposedCall::settle_with) and results of artifact tools. They do not see records
+/// [`Call::settle_with`](crate::call::Call::settle_with) and results of artifact tools. They do not see records
 /// that the program stores itself.
 ///
 /// If a hook fails, panics or exceeds the timeout of the tool, the call fails with `E_TOOL_RESULT_WITHHELD`, and the result is

@@ -326,7 +326,7 @@ impl Engine {
         call: ReplyCall,
         streamed: Option<ToolCallWriter>,
         response: &ResponseRef,
-    ) -> turnwright_core::call::ProposedCall {
+    ) -> turnwright_core::call::Call {
         let proposed = match streamed {
             Some(streamed) => streamed.propose(call.name, call.arguments),
             None => ctx.propose(call.name, call.arguments),

@@ -53,7 +53,7 @@ impl Act {
 }
 
 impl ScriptedCall {
-    fn propose(self, ctx: &DispatchContext) -> turnwright_core::call::ProposedCall {
+    fn propose(self, ctx: &DispatchContext) -> turnwright_core::call::Call {
         let proposed = ctx.propose(self.tool, self.args);
         match self.provider_id {
             Some(id) => proposed.with_provider_id(id),

@@ -1,6 +1,6 @@
 //! The context of a call.
 
-use std::ops::Deref;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -45,11 +45,49 @@ use crate::tool::{Meta, Tool};
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ToolContext(Arc<CallFacts>);
+pub struct ToolContext(Arc<Call<Running>>);
 
-/// The state of one call while it runs.
-pub(crate) struct CallFacts {
-    pub(crate) checked: Box<Checked>,
+/// A tool call. The type parameter is the stage that it has reached; a call that is not [`Proposed`] exists only inside of the
+/// framework. Each stage consumes the call of the previous one.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let greet = Tool::dynamic("greet", json!({ "type": "object" }))
+///     .description("Greets.")
+///     .handler(|_: Value, _: ToolContext| async { "Hello!" })
+///     .build()?;
+/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([greet])?).build();
+///
+/// // The provider's id of the call is sent back with its result.
+/// let proposed = ctx.propose("greet", "{}").with_provider_id("call_7f3a");
+/// let call = proposed.complete().await;
+/// assert_eq!(call.text().await.as_deref(), Some("Hello!"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+#[must_use = "a call does nothing until it is completed"]
+pub struct Call<S = Proposed> {
+    pub(crate) ctx: DispatchContext,
+    /// Boxed, so that the stages move only a pointer.
+    pub(crate) request: Box<CallRequest>,
+    /// Whether the call is recorded.
+    pub(crate) recorded: bool,
+    pub(crate) stage: S,
+}
+
+/// The stage of a [`Call`] that a model or code has proposed. Nothing has been checked yet.
+#[derive(Debug)]
+pub struct Proposed;
+
+/// The stage of a call whose handler runs or has run.
+pub(crate) struct Running {
+    pub(crate) tool: Tool,
+    pub(crate) checksum: Hex,
+    pub(crate) args: CheckedArgs,
+    /// Whether a policy or an approver replaced the proposed arguments.
+    pub(crate) edited: bool,
     pub(crate) deadline: Option<Instant>,
     /// Created on demand: most handlers never use it.
     pub(crate) cancellation: OnceLock<Cancellation>,
@@ -59,14 +97,54 @@ pub(crate) struct CallFacts {
     pub(crate) reads: Arc<Reads>,
 }
 
-impl CallFacts {
-    /// Creates the state of a call that starts now.
-    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
-        let timeout = checked.tool.timeout();
-        CallFacts {
-            reads: Reads::of(&checked.tool),
-            checked,
-            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+impl<S> Call<S> {
+    /// Returns the call id, which is unique in the conversation.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.request.id.as_str()
+    }
+
+    pub(crate) fn turn(&self) -> &TurnContext {
+        self.ctx.turn()
+    }
+
+    /// Moves the call to its next stage.
+    pub(crate) fn enter<T>(self, next: impl FnOnce(S) -> T) -> Call<T> {
+        Call {
+            ctx: self.ctx,
+            request: self.request,
+            recorded: self.recorded,
+            stage: next(self.stage),
+        }
+    }
+
+    /// Returns the idempotency key of a call with this checksum.
+    pub(crate) fn idempotency_key(&self, checksum: &Hex) -> String {
+        idempotency_key(
+            self.ctx.conversation_id().as_str(),
+            self.ctx.turn_id(),
+            self.request.ordinal,
+            checksum.as_str(),
+            self.turn().nonce(),
+        )
+    }
+}
+
+impl Running {
+    /// Creates the stage of a call that starts now.
+    pub(crate) fn new(
+        (tool, args): (Tool, CheckedArgs),
+        checksum: Hex,
+        edited: bool,
+        start: Instant,
+    ) -> Self {
+        Running {
+            reads: Reads::of(&tool),
+            deadline: tool.timeout().and_then(|limit| start.checked_add(limit)),
+            tool,
+            checksum,
+            args,
+            edited,
             cancellation: OnceLock::new(),
             waits: Waits::default(),
         }
@@ -82,57 +160,49 @@ impl CallFacts {
     }
 }
 
-impl Deref for CallFacts {
-    type Target = Checked;
-
-    fn deref(&self) -> &Checked {
-        &self.checked
-    }
-}
-
 impl ToolContext {
-    pub(crate) fn new(facts: Arc<CallFacts>) -> Self {
-        ToolContext(facts)
+    pub(crate) fn new(call: Arc<Call<Running>>) -> Self {
+        ToolContext(call)
     }
 
     pub(crate) fn reads(&self) -> &Arc<Reads> {
-        &self.0.reads
+        &self.0.stage.reads
     }
 
     /// Returns the call id, as used by gates, approvals and artifacts.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.0.call.id.as_str()
+        self.0.id()
     }
 
     /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
-        self.0.checksum.as_str()
+        self.0.stage.checksum.as_str()
     }
 
     /// Returns the provider's id of the call, if there is one.
     #[must_use]
     pub fn provider_id(&self) -> Option<&str> {
-        self.0.call.provider_id.as_deref()
+        self.0.request.provider_id.as_deref()
     }
 
     /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
-        &self.0.tool
+        &self.0.stage.tool
     }
 
     /// Returns the metadata of the tool.
     #[must_use]
     pub fn meta(&self) -> &Meta {
-        self.0.tool.meta()
+        self.0.stage.tool.meta()
     }
 
     /// Returns the checked arguments as JSON.
     #[must_use]
     pub fn args(&self) -> &Value {
-        self.0.args.value()
+        self.0.stage.args.value()
     }
 
     /// Returns what a record is exposed to that this call writes: what is in the prompt, what the labels of the tool say, and what
@@ -153,19 +223,22 @@ impl ToolContext {
     /// ```
     #[must_use]
     pub fn exposure(&self) -> Exposure {
-        self.turn().exposure().and(self.0.reads.so_far())
+        self.turn().exposure().and(self.0.stage.reads.so_far())
     }
 
     /// Returns the idempotency key: unique for this call and the same after a resume. Pass it to the APIs that the tool calls.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        self.0.idempotency_key()
+        self.0.idempotency_key(&self.0.stage.checksum)
     }
 
     /// Returns the deadline, as of now. Waiting at a gate extends it.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.0.deadline?.checked_add(self.0.waits.so_far())
+        self.0
+            .stage
+            .deadline?
+            .checked_add(self.0.stage.waits.so_far())
     }
 
     /// Opens a gate of this call and waits until it is settled from outside the turn. The wait does not count towards the timeout
@@ -174,7 +247,7 @@ impl ToolContext {
     /// # Errors
     /// See [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        let _waiting = self.0.waits.begin();
+        let _waiting = self.0.stage.waits.begin();
         let read_only = self.tool().effects() == Effects::ReadOnly && !gate.holds_turn;
         let waiter = Waiter::Handler { read_only };
         let call = Some(self.id().into());
@@ -185,16 +258,16 @@ impl ToolContext {
     /// of [`TurnContext::cancellation`] is cancelled only with the turn.)
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
-        let dispatch = self.0.call.ctx.cancellation();
-        self.0.cancellation.get_or_init(|| dispatch.child())
+        let dispatch = self.0.ctx.cancellation();
+        self.0.stage.cancellation.get_or_init(|| dispatch.child())
     }
 
     /// Reports progress.
     pub fn progress(&self, message: impl Into<String>) {
         self.turn().emit(|| EventKind::ToolExecutionProgress {
-            id: self.0.call.id.shared(),
-            checksum: self.0.checksum.shared(),
-            tool: Arc::clone(&self.0.call.name),
+            id: self.0.request.id.shared(),
+            checksum: self.0.stage.checksum.shared(),
+            tool: Arc::clone(&self.0.request.name),
             message: message.into(),
         });
     }
@@ -220,7 +293,7 @@ impl ToolContext {
         "tools",
     ))]
     pub fn dispatch(&self) -> &DispatchContext {
-        &self.0.call.ctx
+        &self.0.ctx
     }
 
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` belong to the turn, not to the call: waiting
@@ -306,50 +379,12 @@ impl ToolContext {
 
 debug_fields!(ToolContext { id(), tool() });
 
-// Omits the arguments, which may contain secrets.
-debug_fields!(CallFacts { checked });
-
-/// A checked call.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    pub(crate) call: Call,
-    pub(crate) tool: Tool,
-    pub(crate) checksum: Hex,
-    pub(crate) args: CheckedArgs,
-    /// Whether a policy or an approver replaced the proposed arguments.
-    pub(crate) edited: bool,
-}
-
-/// The part of a call that stays the same from proposal to record.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) ctx: DispatchContext,
-    pub(crate) request: CallRequest,
-    /// Whether the call is recorded.
-    pub(crate) recorded: bool,
-}
-
-impl Deref for Call {
-    type Target = CallRequest;
-
-    fn deref(&self) -> &CallRequest {
-        &self.request
-    }
-}
-
-impl Checked {
-    /// Returns the idempotency key: unique, and the same after a resume.
-    ///
-    /// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to
-    /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
-    /// conversation was deleted give different keys.
-    pub(crate) fn idempotency_key(&self) -> String {
-        let Call { ctx, request, .. } = &self.call;
-        let (conversation_id, turn_id) = (ctx.conversation_id().as_str(), ctx.turn_id());
-        let (ordinal, checksum) = (request.ordinal, self.checksum.as_str());
-        digest_of(&match ctx.turn().nonce() {
-            Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),
-            None => json!([conversation_id, turn_id, ordinal, checksum]),
-        })
+impl<S> fmt::Debug for Call<S> {
+    /// Omits the arguments, which may contain secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("id", &self.id())
+            .field("tool", &self.request.name)
+            .finish_non_exhaustive()
     }
 }

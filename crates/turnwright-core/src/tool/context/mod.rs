@@ -12,7 +12,7 @@ mod turn;
 mod turn_records;
 mod wiring;
 
-pub use call::ToolContext;
+pub use call::{Call, Proposed, ToolContext};
 pub use dispatch::DispatchContext;
 pub use proposal::ProposedAnswer;
 pub use signal::{AckHook, Signal};
@@ -20,7 +20,7 @@ pub use turn::TurnContext;
 pub(crate) use turn::WeakTurnContext;
 pub use turn_records::TurnRecords;
 
-pub(crate) use call::{Call, CallFacts, Checked};
+pub(crate) use call::Running;
 pub(crate) use journal::Flag;
 pub(crate) use limits::CallPermit;
 pub(crate) use outer::Outer;

@@ -182,7 +182,7 @@ impl Stats {
                 self.documents
             );
         }
-        // No document triggers the last kind: see `ProposedCall::empty_args_as_object`.
+        // No document triggers the last kind: see `Call::empty_args_as_object`.
         let by_documents = |kind: &&RepairKind| **kind != RepairKind::NoArguments;
         for kind in RepairKind::ALL.iter().filter(by_documents) {
             let count = self.repairs.get(kind.as_str()).copied().unwrap_or(0);
