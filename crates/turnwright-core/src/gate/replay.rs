@@ -43,8 +43,7 @@ impl RecordedGates {
             .collect()
     }
 
-    /// Returns the earlier approval gates of a call, closed: it opens another one now, because its tool or arguments have changed,
-    /// or because an earlier release named the gate.
+    /// Returns the earlier approval gates of a call, closed: it opens another one now, because its tool or arguments have changed.
     pub(crate) fn replaced_by(&self, gate: &GateRecord) -> Vec<Arc<GateRecord>> {
         let mut before = self.0.lock();
         let replaced = before.extract_if(|id, other| {

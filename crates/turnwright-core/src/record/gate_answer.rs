@@ -182,8 +182,7 @@ impl GateDecision {
                 let args = args.unwrap_or_default();
                 GateDecision::Edit { args }
             }
-            // Earlier releases wrote `refuse`.
-            Some("deny" | "refuse") => GateDecision::Deny {
+            Some("deny") => GateDecision::Deny {
                 reason: text("reason").map(str::to_owned),
             },
             _ => GateDecision::Value { value: resolution },

@@ -282,7 +282,7 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
         let mut value = record.to_value().unwrap();
         let read = |value: &Value| Record::from_value(record.kind(), value, &reopen);
         assert_eq!(read(&value).unwrap().to_value().unwrap(), value);
-        // As earlier releases wrote it.
+        // With an end before the beginning.
         for (name, field) in value.as_object_mut().unwrap() {
             if matches!(name.as_str(), "updatedAt" | "completedAt" | "endedAt") {
                 *field = "2001-01-01T00:00:00Z".into();

@@ -24,9 +24,8 @@ pub struct TurnRecord {
     pub state: TurnState,
     /// Who it acts for, if its input named a principal.
     pub principal: Option<Principal>,
-    /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id. Turns of
-    /// earlier releases have none.
-    pub(crate) nonce: Option<Arc<str>>,
+    /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id.
+    pub(crate) nonce: Arc<str>,
     /// The stash at the start of the turn.
     pub(crate) stash: Vec<(String, Value)>,
     /// The instructions, model settings and budget of its input.
@@ -106,7 +105,6 @@ pub enum TurnState {
     /// The turn has its answer.
     Answered,
     /// The executor nacked the dispatch.
-    #[serde(alias = "refused")]
     Nacked,
     /// The turn was aborted or cancelled.
     Aborted,
@@ -127,7 +125,7 @@ impl TurnRecord {
             id,
             state: TurnState::Running,
             principal: None,
-            nonce: Some(new_id().into()),
+            nonce: new_id().into(),
             stash,
             settings: TurnSettings::default(),
             outer_tiers: None,

@@ -133,7 +133,7 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Opens the file for reading only. Nothing is upgraded or written, and no files are created except the two that
+    /// Opens the file for reading only. Nothing is written, and no files are created except the two that
     /// SQLite's readers and writers share. If these cannot be created, a file without a log is treated as immutable,
     /// and a file with a log cannot be opened.
     ///
@@ -175,8 +175,7 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Opens the file. Creates it if it does not exist, readable by its owner only. Upgrades it from an earlier
-    /// format.
+    /// Opens the file. Creates it if it does not exist, readable by its owner only.
     ///
     /// # Errors
     /// Returns an error with a [`SqliteError`](super::SqliteError) as its source. In that case the file is unchanged.

@@ -45,11 +45,6 @@ pub enum SqliteErrorKind {
         /// The newest format that this release knows.
         known: u32,
     },
-    /// The file was written by an earlier release. It was opened for reading only, so it cannot be upgraded.
-    OlderFormat {
-        /// Its format.
-        found: u32,
-    },
     /// The file is damaged: another program has written to it, or the disk is failing.
     Corrupt,
     /// The file, its folder or this store is read-only.
@@ -112,12 +107,6 @@ impl fmt::Display for SqliteErrorKind {
                 return write!(
                     f,
                     "it has format {found} of a later release, but this release supports formats up to {known}: use the later release"
-                );
-            }
-            SqliteErrorKind::OlderFormat { found } => {
-                return write!(
-                    f,
-                    "it has format {found} of an earlier release: open it for writing once to upgrade it"
                 );
             }
             SqliteErrorKind::Corrupt => {

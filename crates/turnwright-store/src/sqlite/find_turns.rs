@@ -11,9 +11,6 @@ use super::encode::nanoseconds;
 use super::error::Failure;
 use super::format;
 
-/// The state of turns whose record was damaged when the file was upgraded. They match every state.
-pub(super) const UNKNOWN_STATE: &str = "";
-
 const LEASE: &str = "SELECT position, kind, id, checksum, body FROM records WHERE kind = 'lease' AND id = ?2 AND conversation = ?1";
 const OPEN_GATES: &str =
     "SELECT position, kind, id, checksum, body FROM records INDEXED BY records_by_open_gate
@@ -84,7 +81,7 @@ pub(super) fn sql(filter: &TurnFilter) -> String {
     let states = states(filter);
     let listed = || states.iter().map(|state| format!("'{state}'"));
     let any_of = format!(
-        "ifnull(r.turn_state, '') IN ({})",
+        "r.turn_state IN ({})",
         listed().collect::<Vec<_>>().join(", ")
     );
     let from = match (&filter.turn_id, filter.waiting) {
@@ -127,9 +124,7 @@ pub(super) fn sql(filter: &TurnFilter) -> String {
 fn states(filter: &TurnFilter) -> Vec<&'static str> {
     let wanted = |state: &&TurnState| filter.states.is_empty() || filter.states.contains(state);
     let known = TurnState::ALL.iter().filter(wanted);
-    let mut states: Vec<_> = known.map(|state| state.as_str()).collect();
-    states.push(UNKNOWN_STATE);
-    states
+    known.map(|state| state.as_str()).collect()
 }
 
 fn system_time(nanoseconds: i64) -> SystemTime {

@@ -40,7 +40,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Opens the writing connection. Creates the file if it does not exist, and upgrades it from an earlier format.
+    /// Opens the writing connection. Creates the file if it does not exist.
     pub(super) fn open_writer(&self) -> Result<Connection, Failure> {
         let conn = match &self.path {
             None => Connection::open_in_memory()?,
@@ -58,7 +58,9 @@ impl Target {
         }
         let found = retry_while_busy(self.busy_timeout, || format::identify(&conn));
         let found = found.map_err(without_side_files)?;
-        self.check_format(found)?;
+        if self.read_only && found == Found::Nothing {
+            return Err(SqliteErrorKind::NoDatabase.into());
+        }
         keep_log(false)?;
         if !self.read_only {
             self.prepare(&conn, found)?;
@@ -135,14 +137,6 @@ impl Target {
         }
     }
 
-    fn check_format(&self, found: Found) -> Result<(), Failure> {
-        match (self.read_only, found) {
-            (true, Found::Nothing) => Err(SqliteErrorKind::NoDatabase.into()),
-            (true, Found::Older(found)) => Err(SqliteErrorKind::OlderFormat { found }.into()),
-            _ => Ok(()),
-        }
-    }
-
     fn prepare(&self, conn: &Connection, found: Found) -> Result<(), Failure> {
         if found == Found::Nothing {
             // Before any table exists: it cannot be enabled later.
@@ -159,18 +153,18 @@ impl Target {
             let pages = (most / page.max(1)).clamp(1, u64::from(u32::MAX - 1));
             conn.pragma_update(None, "max_page_count", pages)?;
         }
-        if found != Found::Current {
-            // A new format is on the disk before anything relies on it.
+        if found == Found::Nothing {
+            // The format is on the disk before anything relies on it.
             conn.pragma_update(None, "synchronous", "full")?;
             retry_while_busy(self.busy_timeout, || {
                 conn.execute_batch("BEGIN IMMEDIATE").map_err(Failure::from)
             })?;
-            let upgraded = format::upgrade(conn).and_then(|()| Ok(conn.execute_batch("COMMIT")?));
-            if upgraded.is_err() && !conn.is_autocommit() {
+            let created = format::create(conn).and_then(|()| Ok(conn.execute_batch("COMMIT")?));
+            if created.is_err() && !conn.is_autocommit() {
                 // Uncommitted changes are discarded with the connection in any case.
                 let _ = conn.execute_batch("ROLLBACK");
             }
-            upgraded?;
+            created?;
         }
         Ok(())
     }

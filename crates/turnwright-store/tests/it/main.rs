@@ -40,7 +40,6 @@ mod retention;
 mod storage;
 mod suspended;
 mod turns;
-mod upgrade;
 
 use turnwright_core::record::{ByteResolver, Memory, Record, RecordKind};
 use turnwright_core::store::StoreError;
@@ -54,7 +53,7 @@ fn note(id: &str, text: &str) -> Record {
 /// Returns a ledger entry.
 fn line(id: &str, state: &str) -> Record {
     let mut value = serde_json::json!({
-        "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "callId": "c", "tool": "pay",
+        "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "checksum": "c", "tool": "pay",
         "fingerprint": "f", "args": "{}", "state": state, "begunAt": "2026-01-01T00:00:00Z",
     });
     if state != "begun" {

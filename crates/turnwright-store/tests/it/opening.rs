@@ -74,7 +74,7 @@ async fn later_format_and_its_log_are_not_changed() {
     drop(later);
     let newer = SqliteErrorKind::NewerFormat {
         found: 99,
-        known: 7,
+        known: 1,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -101,8 +101,8 @@ async fn file_upgraded_while_open_is_no_longer_written() {
     let conversation_id = ConversationId::new("chat");
     store.put(&conversation_id, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 8).unwrap();
-    let newer = SqliteErrorKind::NewerFormat { found: 8, known: 7 };
+    later.pragma_update(None, "user_version", 2).unwrap();
+    let newer = SqliteErrorKind::NewerFormat { found: 2, known: 1 };
     let error = store
         .put(&conversation_id, note("b", "x"))
         .await

@@ -44,7 +44,7 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
 pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
     let entry = json!({
         "v": 1, "kind": "ledger", "id": id,
-        "turnId": "turn/1", "toolCall": "0123456789", "callId": "c".repeat(64),
+        "turnId": "turn/1", "toolCall": "0123456789", "checksum": "c".repeat(64),
         "tool": "pay", "fingerprint": "f".repeat(64),
         "args": "{\"amount\":1.5e300,\"to\":\"\\u0000ß\"}",
         "state": state,
@@ -59,7 +59,7 @@ fn turn(id: &str) -> Result<Record, Broken> {
         "requests": 2, "inputTokens": u64::MAX, "cachedInputTokens": 0, "cacheWriteTokens": 3, "outputTokens": 1, "reasoningTokens": 0,
     });
     let turn = json!({
-        "v": 1, "kind": "turn", "id": id, "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
+        "v": 1, "kind": "turn", "id": id, "nonce": "n", "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
         "stash": [{ "path": "user.\0ß", "value": "{\"n\":1.5e300}" }],
         "error": { "code": "E_STORE_ERROR", "message": "\0 is no text" },
         "beganAt": "2026-02-28T23:59:59.999999999Z", "endedAt": "2026-03-01T00:00:00.000000000Z",
@@ -73,7 +73,7 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
         "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "cacheWriteTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
     });
     let turn = json!({
-        "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
+        "v": 1, "kind": "turn", "id": id, "nonce": "n", "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
         "beganAt": at(second), "endedAt": (state != TurnState::Running).then(|| at(second)),
     });
     read(RecordKind::Turn, &turn)
@@ -92,7 +92,7 @@ pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Bro
 /// turn.
 pub(super) fn lease_of(turn_id: Option<&str>, until: u32) -> Result<Record, Broken> {
     let lease = json!({
-        "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
+        "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fencingToken": 1, "until": at(until), "termMs": 30_000, "renewals": 0,
     });
     read(RecordKind::Lease, &lease)
 }
@@ -109,7 +109,7 @@ pub(super) fn time(second: u32) -> SystemTime {
 
 fn gate(id: &str) -> Result<Record, Broken> {
     let gate = json!({
-        "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "gateId": "approval-1", "name": "approval", "toolCall": "0123456789",
+        "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "name": "approval", "toolCall": "0123456789",
         "question": "{\"args\":{\"amount\":1.5e300}}", "state": "resolved", "answer": "{\"decision\":\"approve\"}",
         "openedAt": "2026-02-28T23:59:59.999999999Z", "closedAt": "2026-03-01T00:00:00.000000000Z",
     });
@@ -118,8 +118,8 @@ fn gate(id: &str) -> Result<Record, Broken> {
 
 fn lease(id: &str) -> Result<Record, Broken> {
     let lease = json!({
-        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "another process", "fence": i64::MAX,
-        "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000,
+        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "another process", "fencingToken": i64::MAX,
+        "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000, "renewals": 0,
     });
     read(RecordKind::Lease, &lease)
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
@@ -89,30 +88,23 @@ impl Stored for StoredGate<'_> {
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         let kind = GateKind::from(&*self.name.not_empty("name")?);
         let by = self.by.map(|by| by.not_empty("by")).transpose()?;
-        let answered = |decision: GateDecision, earlier_note: Option<String>| {
+        let answered = |decision| {
             GateState::Answered(GateAnswer {
                 decision,
                 by: by.map(|by| Principal::new(&*by)),
-                note: self.note.map(Text::into_owned).or(earlier_note),
+                note: self.note.map(Text::into_owned),
             })
         };
         let state = match (&*self.state, self.answer, self.reason) {
             ("open", ..) => GateState::Open,
             ("unanswered", ..) => GateState::Unanswered,
             ("resolved", Some(answer), _) => {
-                let answer = answer.into_value();
-                let reason = answer.get("reason").and_then(Value::as_str);
-                let reason = reason.map(str::to_owned);
-                let decision = GateDecision::of_resolution(&kind, answer);
-                // Earlier releases stored the note of an approval as its reason.
-                let approves =
-                    matches!(decision, GateDecision::Approve | GateDecision::Edit { .. });
-                answered(decision, reason.filter(|_| approves))
+                answered(GateDecision::of_resolution(&kind, answer.into_value()))
             }
             ("resolved", None, _) => return Err(Invalid::missing("answer")),
             ("rejected", _, Some(reason)) => {
                 let reason = reason.into_owned();
-                answered(GateDecision::Reject { reason }, None)
+                answered(GateDecision::Reject { reason })
             }
             ("rejected", _, None) => return Err(Invalid::missing("reason")),
             _ => {

@@ -18,11 +18,10 @@ pub(super) struct StoredLease<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_id: Option<Text<'a>>,
     owner: Text<'a>,
-    #[serde(alias = "fence")]
     fencing_token: u64,
     until: Time,
     term_ms: u64,
-    renewals: Option<u64>,
+    renewals: u64,
 }
 
 impl<'a> From<&'a Lease> for StoredLease<'a> {
@@ -36,7 +35,7 @@ impl<'a> From<&'a Lease> for StoredLease<'a> {
             fencing_token: lease.fencing_token,
             until: Encoded(lease.until),
             term_ms: u64::try_from(lease.term.as_millis()).unwrap_or(u64::MAX),
-            renewals: Some(lease.renewals),
+            renewals: lease.renewals,
         }
     }
 }
@@ -54,7 +53,7 @@ impl Stored for StoredLease<'_> {
             fencing_token: self.fencing_token,
             until: self.until.0,
             term: Duration::from_millis(self.term_ms),
-            renewals: self.renewals.unwrap_or_default(),
+            renewals: self.renewals,
         };
         Ok(Arc::new(lease).into())
     }

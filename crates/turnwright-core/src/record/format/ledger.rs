@@ -17,7 +17,6 @@ pub(super) struct StoredEntry<'a> {
     id: Text<'a>,
     turn_id: Text<'a>,
     tool_call: Text<'a>,
-    #[serde(alias = "callId")]
     checksum: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordinal: Option<u64>,

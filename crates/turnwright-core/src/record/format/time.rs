@@ -14,21 +14,7 @@ pub(crate) fn format(time: SystemTime) -> String {
     format!("{:.9}", Timestamp::try_from(time).unwrap_or(clamped))
 }
 
-/// Parses the output of [`format`] and other RFC 3339 text. Earlier releases wrote years of any length; out-of-range years are
-/// clamped.
+/// Parses the output of [`format`] and other RFC 3339 text.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
-    let time = text.parse().ok().or_else(|| clamp(text))?;
-    Some(Timestamp::into(time))
-}
-
-fn clamp(text: &str) -> Option<Timestamp> {
-    let year_end = text.find('T')?.checked_sub("-01-31".len())?;
-    let (year, rest) = text.split_at_checked(year_end)?;
-    // A leap year has all days of other years.
-    format!("2000{rest}").parse::<Timestamp>().ok()?;
-    match year.parse::<i64>().ok()? {
-        ..=-9999 => Some(Timestamp::MIN),
-        9999.. => Some(Timestamp::MAX),
-        _ => None,
-    }
+    text.parse().ok().map(Timestamp::into)
 }

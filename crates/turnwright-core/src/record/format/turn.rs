@@ -42,8 +42,7 @@ pub(super) struct StoredTurn<'a> {
     proposed: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rejected: Option<Vec<Text<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nonce: Option<Text<'a>>,
+    nonce: Text<'a>,
     runs: u32,
     iterations: u32,
     usage: Usage,
@@ -146,7 +145,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
             proposed: turn.proposed.as_ref().map(Text::from),
             rejected: (!turn.rejected.is_empty())
                 .then(|| turn.rejected.iter().map(Text::from).collect()),
-            nonce: turn.nonce.as_ref().map(Text::from),
+            nonce: (&turn.nonce).into(),
             runs: turn.runs,
             iterations: turn.iterations,
             usage: turn.usage,
@@ -192,7 +191,7 @@ impl Stored for StoredTurn<'_> {
         let began_at = self.began_at.0;
         let turn = TurnRecord {
             id: (*self.id.not_empty("id")?).into(),
-            nonce: self.nonce.map(|nonce| (*nonce).into()),
+            nonce: (*self.nonce).into(),
             state: self.state,
             principal: self.principal,
             stash: stash

@@ -243,10 +243,9 @@ impl TurnContext {
         self.notify(|| EventKind::Usage(usage));
     }
 
-    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
-    /// of an earlier release.
+    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner.
     pub(crate) fn nonce(&self) -> Option<&str> {
-        self.0.nonce.get()?.as_deref()
+        self.0.nonce.get().map(AsRef::as_ref)
     }
 
     /// Returns a handle that does not keep the turn alive.

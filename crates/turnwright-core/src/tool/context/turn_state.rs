@@ -67,7 +67,7 @@ pub(crate) struct TurnShared {
     /// The lease of the conversation, once the turn has started under a runner.
     pub(crate) hold: OnceLock<HeldLease>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord). Set once the turn has started under a runner.
-    pub(crate) nonce: OnceLock<Option<Arc<str>>>,
+    pub(crate) nonce: OnceLock<Arc<str>>,
     /// Set when a required write failed.
     pub(crate) unwritten: Flag,
     /// Set when another process has taken over the turn.

@@ -2,7 +2,7 @@ use super::*;
 
 fn plan(filter: &ConversationFilter) -> String {
     let conn = Connection::open_in_memory().unwrap();
-    format::upgrade(&conn).unwrap();
+    format::create(&conn).unwrap();
     let sql = format!("EXPLAIN QUERY PLAN {}", sql(filter));
     let mut statement = conn.prepare(&sql).unwrap();
     let parameters = vec![0; statement.parameter_count()];

@@ -17,7 +17,7 @@ fn plan(conn: &Connection, sql: &str) -> String {
 #[test]
 fn page_is_read_through_an_index_without_sorting() {
     let conn = Connection::open_in_memory().unwrap();
-    format::upgrade(&conn).unwrap();
+    format::create(&conn).unwrap();
     for kinds in 0..=RecordKind::ALL.len() {
         for newest in [false, true] {
             let plan = plan(&conn, &by_position_sql(kinds, newest));
@@ -42,7 +42,7 @@ fn page_is_read_through_an_index_without_sorting() {
 #[test]
 fn record_is_found_by_kind_and_id_through_an_index() {
     let conn = Connection::open_in_memory().unwrap();
-    format::upgrade(&conn).unwrap();
+    format::create(&conn).unwrap();
     let plan = plan(&conn, BY_ID);
     let by_id = "SEARCH records USING INDEX records_by_id (kind=? AND id=? AND conversation=?)";
     assert_eq!(plan, by_id);
@@ -51,7 +51,7 @@ fn record_is_found_by_kind_and_id_through_an_index() {
 #[test]
 fn load_stops_when_the_caller_no_longer_waits() {
     let mut conn = Connection::open_in_memory().unwrap();
-    format::upgrade(&conn).unwrap();
+    format::create(&conn).unwrap();
     conn.execute_batch("INSERT INTO conversations (conversation, conversation_id, revision, fencing_token, last_position, written_at) VALUES (1, 'chat', 1, 0, 1000, 0)")
         .unwrap();
     let nothing = ByteResolver::new(std::sync::Arc::new(

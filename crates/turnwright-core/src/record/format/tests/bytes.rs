@@ -387,7 +387,7 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
         let again_here = artifact_of(&again(&record, &resolver).unwrap());
         assert!(again_here.as_bytes().await.is_err());
 
-        // A record of an earlier release has no digest and is read.
+        // A record without a digest is read.
         let mut old = record.to_value().unwrap();
         let artifact = old["results"]["artifacts"][0].as_object_mut().unwrap();
         assert!(artifact.remove("sha256").is_some());

@@ -9,8 +9,8 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    ConversationInfo, Coverage, Lease, Message, ProviderState, Record, RecordKind, RecordRef,
-    ResponseRef, Retrievable, Thought, ToolCall, ToolResults,
+    ConversationInfo, Coverage, Message, ProviderState, Record, RecordKind, RecordRef, ResponseRef,
+    Retrievable, Thought, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -235,20 +235,6 @@ fn a_time_outside_of_the_range_becomes_the_end_of_the_range() {
     ] {
         assert_eq!(time::format(time), end);
     }
-    // Earlier releases wrote these.
-    for (text, end) in [
-        ("9999-12-31T23:59:59.999999999Z", last),
-        ("+010000-02-29T00:00:00.000000000Z", last),
-        ("+146138512313-01-01T00:00:00.000000000Z", last),
-        ("-009999-01-01T00:00:00.000000000Z", first),
-        ("-146138512313-12-31T23:59:59.000000000Z", first),
-    ] {
-        assert_eq!(
-            time::parse(text).map(time::format).as_deref(),
-            Some(end),
-            "{text}"
-        );
-    }
 }
 
 #[test]
@@ -349,9 +335,9 @@ async fn every_record_of_the_call_path_can_be_loaded() {
     Record::from_value(RecordKind::ToolCall, &value, &resolver()).unwrap();
 }
 
-/// Records written by the release before the serde types, with omitted fields and fields of a later release.
+/// Records with omitted fields.
 #[test]
-fn records_of_the_previous_release_are_read_and_written_in_the_current_format() {
+fn written_records_are_read_and_written_unchanged() {
     let at = "2026-01-31T23:59:59.000000001Z";
     let stamp = format!(r#""createdAt":"{at}","updatedAt":"{at}""#);
     let digest = "0".repeat(64);
@@ -363,41 +349,42 @@ fn records_of_the_previous_release_are_read_and_written_in_the_current_format() 
             r#"{{"v":1,"kind":"tool_call","id":"c",{stamp},"completedAt":"{at}","providerId":"p","tool":"t","args":{{"text":"{{}}"}},"editedArgs":"[18446744073709551615,-9223372036854775808,0.1]","checksum":"{digest}","results":{{"artifacts":[{{"kind":"text","bytes":3,"spool":"s","sha256":"{digest}","limits":{{"answer":2048,"parse":18446744073709551615}}}}]}},"trusted":true,"inline":false,"fromArtifactTool":false,"truncated":true,"ordinal":7}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"ledger","id":"k","turnId":"","toolCall":"c","callId":"d","ordinal":0,"tool":"t","fingerprint":"","args":"{{\"a\":1.0}}","state":"done","begunAt":"{at}","endedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"ledger","id":"k","turnId":"","toolCall":"c","checksum":"d","ordinal":0,"tool":"t","fingerprint":"","args":"{{\"a\":1.0}}","state":"done","begunAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
             r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","proposed":"p","rejected":["r","s"],"nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"cacheWriteTokens":5,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"turn","id":"t","state":"refused","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"cacheWriteTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"turn","id":"t","state":"nacked","nonce":"n","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"cacheWriteTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","question":"null","state":"rejected","reason":"no","openedAt":"{at}","closedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","name":"n","question":"null","state":"rejected","reason":"no","openedAt":"{at}","closedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"lease","id":"lease","turnId":"t","owner":"o","fence":18446744073709551615,"until":"{at}","termMs":30000,"renewals":1}}"#
+            r#"{{"v":1,"kind":"lease","id":"lease","turnId":"t","owner":"o","fencingToken":18446744073709551615,"until":"{at}","termMs":30000,"renewals":1}}"#
         ),
     ];
     for text in texts {
         let value: Value = serde_json::from_str(&text).unwrap();
         let kind = RecordKind::from_name(value["kind"].as_str().unwrap()).unwrap();
         let record = Record::from_json(kind, &text, &resolver()).unwrap();
-        // Two fields and a state have other names now, and a gate has one id.
-        let renamed = text.replace(r#""callId":"#, r#""checksum":"#);
-        let renamed = renamed.replace(r#""fence":"#, r#""fencingToken":"#);
-        let renamed = renamed.replace(r#""refused""#, r#""nacked""#);
-        let renamed = renamed.replace(r#""gateId":"g","#, "");
-        assert_eq!(record.to_json().unwrap(), renamed);
-        let again = Record::from_json(kind, &renamed, &resolver()).unwrap();
-        assert_eq!(again.to_json().unwrap(), renamed);
+        assert_eq!(record.to_json().unwrap(), text);
     }
-    // Earlier releases had no renewals.
-    let lease = format!(
-        r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
-    );
-    let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(lease.downcast::<Lease>().unwrap().renewals, 0);
+}
+
+#[test]
+fn a_reason_without_a_response_id_is_an_error() {
+    let at = "2026-01-31T23:59:59.000000001Z";
+    let mut stored = json!({
+        "v": 1, "kind": "thought", "id": "r", "text": "hm", "createdAt": at, "updatedAt": at, "responseCut": "it broke",
+    });
+    let read = |stored: &Value| Record::from_value(RecordKind::Thought, stored, &resolver());
+    let error = read(&stored).unwrap_err();
+    assert!(error.message().contains("responseId"), "{error}");
+    stored["responseId"] = "".into();
+    let error = read(&stored).unwrap_err();
+    assert!(error.message().contains("response"), "{error}");
 }

@@ -1,7 +1,6 @@
 mod agree;
 mod bad;
 mod bytes;
-mod earlier;
 mod exact;
 mod hostile;
 mod random;

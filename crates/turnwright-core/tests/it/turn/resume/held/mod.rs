@@ -19,7 +19,7 @@ fn lease(turn: &str, fencing_token: u64, until: &str) -> Record {
 fn lease_of(owner: &str, turn: &str, fencing_token: u64, until: &str, renewals: u64) -> Record {
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let value = json!({
-        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": owner, "fence": fencing_token, "until": until,
+        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": owner, "fencingToken": fencing_token, "until": until,
         "termMs": 3_600_000, "renewals": renewals,
     });
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()

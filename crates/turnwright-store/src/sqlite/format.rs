@@ -1,6 +1,4 @@
-//! The file format: a version number, and the migrations from each format to the next.
-
-mod steps;
+//! The file format: its number, and the tables that a file of it has.
 
 use std::collections::BTreeSet;
 
@@ -10,52 +8,15 @@ use super::error::{Failure, SqliteErrorKind};
 
 /// The application id in SQLite's header: `TWST`.
 const APPLICATION: i32 = 0x5457_5354;
-
-/// The migration from one format to the next.
-pub(super) struct Step {
-    sql: &'static str,
-    /// The part of the migration that SQL cannot express.
-    and: fn(&Connection) -> Result<(), Failure>,
-}
-
-impl Step {
-    const fn sql(sql: &'static str) -> Self {
-        Step {
-            sql,
-            and: |_| Ok(()),
-        }
-    }
-}
-
-/// Step n upgrades format n − 1 to format n. A new file goes through all of them. Steps are only ever appended.
-const STEPS: &[Step] = &[
-    Step::sql(include_str!("1.sql")),
-    Step::sql(include_str!("2.sql")),
-    Step {
-        sql: include_str!("3.sql"),
-        and: steps::delete_empty_conversations,
-    },
-    Step::sql(include_str!("4.sql")),
-    Step {
-        sql: include_str!("5.sql"),
-        and: steps::index_turns,
-    },
-    Step::sql(include_str!("6.sql")),
-    Step::sql(include_str!("7.sql")),
-];
-
-/// Returns the format that this release reads and writes.
-pub(super) fn current() -> u32 {
-    u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
-}
+/// The format that this release reads and writes.
+const CURRENT: u32 = 1;
+const TABLES: &str = include_str!("format/1.sql");
 
 /// What a file is, according to its header and tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The file is empty.
     Nothing,
-    /// The file has an earlier format.
-    Older(u32),
     /// The file has the current format.
     Current,
 }
@@ -66,7 +27,9 @@ pub(super) enum Found {
 pub(super) fn identify(conn: &Connection) -> Result<Found, Failure> {
     let snapshot = conn.unchecked_transaction()?;
     let found = look(&snapshot)?;
-    check_tables(&snapshot, found)?;
+    if found == Found::Current {
+        check_tables(&snapshot)?;
+    }
     Ok(found)
 }
 
@@ -79,9 +42,8 @@ fn look(conn: &Connection) -> Result<Found, Failure> {
     })?;
     match (application, u32::try_from(format)) {
         (0, Ok(0)) if tables == 0 => Ok(Found::Nothing),
-        (APPLICATION, Ok(found)) if found > current() => Err(newer(found)),
-        (APPLICATION, Ok(found)) if found == current() => Ok(Found::Current),
-        (APPLICATION, Ok(found)) if found > 0 => Ok(Found::Older(found)),
+        (APPLICATION, Ok(CURRENT)) => Ok(Found::Current),
+        (APPLICATION, Ok(found)) if found > CURRENT => Err(newer(found)),
         _ => Err(SqliteErrorKind::OtherProgram.into()),
     }
 }
@@ -97,19 +59,9 @@ fn parts(conn: &Connection) -> Result<BTreeSet<Part>, Failure> {
 
 /// Checks that the tables are those of the format and that there is nothing else: a trigger, a view or another
 /// constraint could have unwanted effects.
-fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
-    let format = match found {
-        Found::Nothing => return Ok(()),
-        Found::Older(format) => format,
-        Found::Current => current(),
-    };
+fn check_tables(conn: &Connection) -> Result<(), Failure> {
     let pattern = Connection::open_in_memory()?;
-    let steps = STEPS
-        .iter()
-        .take(usize::try_from(format).unwrap_or(usize::MAX));
-    for step in steps {
-        pattern.execute_batch(step.sql)?;
-    }
+    pattern.execute_batch(TABLES)?;
     let (is, should) = (parts(conn)?, parts(&pattern)?);
     match is.symmetric_difference(&should).next() {
         None => Ok(()),
@@ -128,35 +80,24 @@ pub(super) fn check(conn: &Connection) -> Result<(), Failure> {
         .prepare_cached("PRAGMA user_version")?
         .query_row([], |row| row.get(0))?;
     match u32::try_from(found) {
-        Ok(found) if found == current() => Ok(()),
+        Ok(found) if found == CURRENT => Ok(()),
         found => Err(newer(found.unwrap_or(u32::MAX))),
     }
 }
 
-/// Applies the missing steps, within a transaction of the caller.
-pub(super) fn upgrade(conn: &Connection) -> Result<(), Failure> {
-    upgrade_by(conn, STEPS)
-}
-
-pub(super) fn upgrade_by(conn: &Connection, steps: &[Step]) -> Result<(), Failure> {
+/// Creates the tables of an empty file, within a transaction of the caller.
+pub(super) fn create(conn: &Connection) -> Result<(), Failure> {
     // Checked again: another process may have been faster.
-    let done = match look(conn)? {
-        Found::Nothing => 0,
-        Found::Older(format) => format,
-        Found::Current => return Ok(()),
-    };
-    let done = usize::try_from(done).unwrap_or(usize::MAX);
-    for step in steps.iter().skip(done) {
-        conn.execute_batch(step.sql)?;
-        (step.and)(conn)?;
+    if look(conn)? == Found::Nothing {
+        conn.execute_batch(TABLES)?;
+        conn.pragma_update(None, "application_id", APPLICATION)?;
+        conn.pragma_update(None, "user_version", CURRENT)?;
     }
-    conn.pragma_update(None, "application_id", APPLICATION)?;
-    conn.pragma_update(None, "user_version", steps.len())?;
     Ok(())
 }
 
 fn newer(found: u32) -> Failure {
-    let known = current();
+    let known = CURRENT;
     SqliteErrorKind::NewerFormat { found, known }.into()
 }
 
