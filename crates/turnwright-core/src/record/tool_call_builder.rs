@@ -13,7 +13,7 @@ use super::tool_call::{Settled, ToolCall, ToolResults, WhichCall};
 use crate::checksum::{Hex, of_raw};
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
-use crate::schema::{Inadmissible, RawArgs, admit};
+use crate::schema::RawArgs;
 use crate::validate::Violations;
 
 /// Builds the record of a call. See [`ToolCall::builder`].
@@ -34,7 +34,6 @@ use crate::validate::Violations;
 pub struct ToolCallBuilder {
     pub(super) call: ToolCall,
     inline: Option<bool>,
-    edited: Result<(), Inadmissible>,
 }
 
 impl ToolCall {
@@ -86,7 +85,6 @@ impl ToolCall {
                 completed_at: None,
             },
             inline: None,
-            edited: Ok(()),
         }
     }
 }
@@ -106,10 +104,9 @@ impl ToolCallBuilder {
         self
     }
 
-    /// Sets the arguments that ran, if they differ from the proposed ones. [`build`](Self::build) rejects a value that
-    /// [`admit`](crate::schema::admit) rejects.
+    /// Sets the arguments that ran, if they differ from the proposed ones.
     pub fn edited_args(mut self, args: Value) -> Self {
-        self.edited = admit(args).map(|args| self.call.settled.edited = Some(args));
+        self.call.settled.edited = Some(args);
         self
     }
 
@@ -231,16 +228,11 @@ impl ToolCallBuilder {
     }
 
     fn finish(self, named: bool) -> Result<Arc<ToolCall>, Error> {
-        let ToolCallBuilder {
-            mut call,
-            inline,
-            edited,
-        } = self;
+        let ToolCallBuilder { mut call, inline } = self;
         let holds_artifacts = matches!(call.settled.results, ToolResults::Artifacts(_));
         let mut wrong = Violations::default();
         wrong.check_id(call.id());
         wrong.check("tool", named, "must not be empty");
-        wrong.admit("edited_args", edited);
         ResponseRef::check(call.response.as_ref(), &mut wrong);
         // The clock may have been set back in between.
         call.updated_at = call.updated_at.max(call.created_at);

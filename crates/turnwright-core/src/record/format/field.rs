@@ -16,7 +16,7 @@ use super::time;
 use crate::checksum::Hex;
 use crate::error::Error;
 use crate::record::RecordKind;
-use crate::schema::{MAX_DEPTH, decode, inspect};
+use crate::schema::{MAX_DEPTH, decode, survey};
 
 /// The version of the stored format.
 pub(super) const VERSION: u64 = 1;
@@ -162,11 +162,11 @@ impl TextField for Cow<'_, Value> {
 }
 
 impl<'a> Json<'a> {
-    /// Rejects a value that could not be read again. The check also limits the recursion of writing.
+    /// Rejects a value that could not be read again.
     pub(super) fn new(kind: RecordKind, field: &str, value: &'a Value) -> Result<Self, Error> {
-        match inspect(value, STORED_DEPTH) {
-            Ok(()) => Ok(Encoded(Cow::Borrowed(value))),
-            Err(reason) => Err(unstorable(kind, &format!("{field}: {reason}"))),
+        match survey(value).problem(STORED_DEPTH) {
+            None => Ok(Encoded(Cow::Borrowed(value))),
+            Some(reason) => Err(unstorable(kind, &format!("{field}: {reason}"))),
         }
     }
 

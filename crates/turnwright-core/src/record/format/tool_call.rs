@@ -139,7 +139,7 @@ impl<'a> From<&'a RawArgs> for StoredArgs<'a> {
                 stored.lossy_text = Some((**lossy).into());
                 stored.valid_up_to = Some(*valid_up_to as u64);
             }
-            // For a value that is too deep to run, this is a description.
+            // For a value that is too deep to run, this is its text.
             Raw::Value(_) => stored.json = Some(Encoded(Cow::Owned(args.to_value()))),
         }
         stored
