@@ -6,4 +6,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo test -p turnwright-store --test it -- --ignored --nocapture
+cargo test -p turnwright-sqlite --test it -- --ignored --nocapture

@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ $# -eq 0 ]; then
-  set -- turnwright-schema turnwright-artifact turnwright-core turnwright-models turnwright-store turnwright-testkit turnwright-cli turnwright
+  set -- turnwright-schema turnwright-artifact turnwright-core turnwright-models turnwright-sqlite turnwright-testkit turnwright-cli turnwright
 fi
 
 target=${CARGO_TARGET_DIR:-target}

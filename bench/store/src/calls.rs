@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use turnwright_bench_measure::Subject;
 use turnwright_core::store::{Batch, BatchId, ConversationId, Store as _};
-use turnwright_store::sqlite::SqliteStore;
+use turnwright_sqlite::SqliteStore;
 
 use crate::bare::{Bare, Rows};
 use crate::folder::Folder;

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
 
 use turnwright_core::{BoxError, DispatchContext, History, Storage, TurnInput};
-use turnwright_store::sqlite::SqliteStorage as _;
+use turnwright_sqlite::SqliteStorage as _;
 
 use crate::folder::Folder;
 use crate::runner::runtime;

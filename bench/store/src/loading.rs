@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 use turnwright_bench_measure::Subject;
 use turnwright_core::store::{ConversationId, Query, Store as _};
-use turnwright_store::sqlite::SqliteStore;
+use turnwright_sqlite::SqliteStore;
 
 use crate::bare::Bare;
 use crate::folder::Folder;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use turnwright_bench_measure::Subject;
 use turnwright_core::{Storage, TurnRunner};
-use turnwright_store::sqlite::SqliteStorage as _;
+use turnwright_sqlite::SqliteStorage as _;
 
 use crate::folder::Folder;
 use crate::runner::{Called, runner, runtime, turn};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::dot_path;
 use crate::error::{Error, ErrorCode};
-use crate::schema::{Inadmissible, MAX_DEPTH, admit_key, admit_within, escape};
+use crate::schema::escape;
 
 /// JSON values by dot path. Clones share the content; values that are returned are copies.
 ///
@@ -60,12 +60,10 @@ impl Stash {
     /// Returns `E_INVALID_STASH_PATH` and changes nothing if:
     ///
     /// - the path or one of its keys is empty,
-    /// - the path goes through a value that is neither an object nor an item of an array,
-    /// - [`admit`](crate::schema::admit) rejects the value,
-    /// - the value would be nested more than 128 levels deep.
+    /// - the path goes through a value that is neither an object nor an item of an array.
     pub fn set(&self, path: &str, value: impl Into<Value>) -> Result<Option<Value>, Error> {
         let keys = keys_of(path)?;
-        let value = admitted(path, &keys, value.into())?;
+        let value = value.into();
         self.at(path, &keys, |slot| std::mem::replace(slot, value))
             .map(|before| (!before.is_null()).then_some(before))
     }
@@ -82,10 +80,8 @@ impl Stash {
     ) -> Result<(), Error> {
         let keys = keys_of(path)?;
         self.at(path, &keys, |slot| {
-            let changed = change((!slot.is_null()).then(|| slot.clone()));
-            *slot = admitted(path, &keys, changed)?;
-            Ok(())
-        })?
+            *slot = change((!slot.is_null()).then(|| slot.clone()));
+        })
     }
 
     /// Removes the value at `path`. An item of an array becomes `null`.
@@ -116,24 +112,7 @@ impl Stash {
 /// Splits a path that a value can be set at into keys.
 fn keys_of(path: &str) -> Result<Vec<String>, Error> {
     let empty = || wrong(path, "has an empty key: use the form `a.b.c`");
-    let keys = dot_path::keys(path).ok_or_else(empty)?;
-    if keys.len() > MAX_DEPTH {
-        return Err(wrong(path, "has more than 128 keys: keep it flat"));
-    }
-    match keys.iter().try_for_each(|key| admit_key(key)) {
-        Ok(()) => Ok(keys),
-        Err(why) => Err(wrong(path, &why.to_string())),
-    }
-}
-
-/// Returns the value if it can be stored below these keys.
-fn admitted(path: &str, keys: &[String], value: Value) -> Result<Value, Error> {
-    let room = MAX_DEPTH.saturating_sub(keys.len());
-    admit_within(value, room).map_err(|why| refused(path, why))
-}
-
-pub(crate) fn refused(path: &str, why: Inadmissible) -> Error {
-    wrong(path, &format!("was given a value that {why}"))
+    dot_path::keys(path).ok_or_else(empty)
 }
 
 fn wrong(path: &str, why: &str) -> Error {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorCode};
-use crate::schema::{Inadmissible, is_invisible};
+use crate::schema::is_invisible;
 use crate::trust::neutralise;
 
 const MAX_ID_LEN: usize = 256;
@@ -23,13 +23,6 @@ impl Violations {
     /// Adds a message that names its field.
     pub(crate) fn add(&mut self, why: String) {
         self.0.push(why);
-    }
-
-    /// Adds the reason why a value was not admitted.
-    pub(crate) fn admit(&mut self, field: &str, admitted: Result<(), Inadmissible>) {
-        if let Err(why) = admitted {
-            self.0.push(format!("{field}: {why}"));
-        }
     }
 
     /// Checks the length and the characters of a text.

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::admit::admit;
-use super::fault::escape;
 use super::options::SchemaOptions;
 use super::problem::{SchemaError, SchemaProblem};
 use super::schema::Schema;
@@ -133,11 +131,7 @@ impl Field {
 
     /// Sets any JSON Schema keyword by name. [`Field::build`] rejects unknown keywords.
     pub fn keyword(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        let name = name.into();
-        match admit(value.into()) {
-            Ok(value) => drop(self.keywords.insert(name, value)),
-            Err(why) => self.problems.push(format!("`{}` {why}", escape(&name, 80))),
-        }
+        self.keywords.insert(name.into(), value.into());
         self
     }
 
@@ -163,14 +157,7 @@ impl Field {
                 names.push(name.clone().into());
             }
         }
-        let value = match admit(field.finish(&mut self.problems)) {
-            Ok(value) => value,
-            Err(why) => {
-                let name = escape(&name, 80);
-                self.problems.push(format!("the field `{name}` {why}"));
-                return self;
-            }
-        };
+        let value = field.finish(&mut self.problems);
         let properties = self
             .keywords
             .entry("properties")
@@ -201,10 +188,7 @@ impl Field {
     pub fn example(mut self, value: impl Into<Value>) -> Self {
         if let Value::Array(examples) = self.keywords.entry("examples").or_insert_with(|| json!([]))
         {
-            match admit(value.into()) {
-                Ok(value) => examples.push(value),
-                Err(why) => self.problems.push(format!("an example {why}")),
-            }
+            examples.push(value.into());
         }
         self
     }

@@ -23,7 +23,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod admit;
 mod branch_filter;
 mod builder;
 mod check;
@@ -62,7 +61,6 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use admit::{Inadmissible, admit};
 pub use builder::{
     Field, IntoSchema, all_of, any, any_of, array, boolean, constant, integer, map, null, number,
     object, one_of, string, tuple,
@@ -81,8 +79,6 @@ pub use unenforced::{Unenforced, UnenforcedKind};
 
 // Shared with the other crates of Turnwright. Not part of the public API.
 #[doc(hidden)]
-pub use admit::{admit_key, admit_within, inspect};
-#[doc(hidden)]
 pub use check::Opened;
 #[doc(hidden)]
 pub use decode::decode;
@@ -97,4 +93,4 @@ pub use limits::MAX_DEPTH;
 #[doc(hidden)]
 pub use number::as_integer;
 #[doc(hidden)]
-pub use raw::{Raw, dismantle, survey};
+pub use raw::{Raw, survey};

@@ -45,7 +45,7 @@ pub struct Surveyed {
     pub(crate) survey: Survey,
 }
 
-/// Measurements of a value, taken without recursion, so that they work at any depth.
+/// Measurements of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Levels of arrays and objects.
@@ -59,6 +59,23 @@ pub struct Survey {
     pub(crate) reserved: bool,
     /// Some number is not a finite `f64`: possible if `serde_json` keeps all digits.
     pub(crate) beyond_doubles: bool,
+}
+
+impl Survey {
+    /// Returns why the value, as JSON text, could not be read back with this maximum number of levels.
+    #[must_use]
+    pub fn problem(&self, most: usize) -> Option<String> {
+        if self.depth > most {
+            let levels = self.depth;
+            Some(format!("has {levels} levels: at most {most} are allowed"))
+        } else if self.reserved {
+            Some("has a key that begins with `$serde_json::private::`".to_owned())
+        } else if self.beyond_doubles {
+            Some("has a number beyond the range of an `f64`".to_owned())
+        } else {
+            None
+        }
+    }
 }
 
 impl fmt::Debug for Surveyed {
@@ -84,19 +101,15 @@ impl RawArgs {
 
     /// Returns the arguments as a value: the parsed text, in which the last of repeated keys wins. Text that is not
     /// JSON, is too deep, or has a key that starts with `$serde_json::private::` is returned as a string. A value
-    /// with such a key is returned as a string of its JSON text.
+    /// that is too deep or has such a key is returned as a string of its JSON text.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.0 {
             Raw::Text(text) => decode::decode(text, MAX_DEPTH)
                 .map_or_else(|_| Value::from(&**text), |decoded| decoded.value),
             Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
-            // Cloning recurses.
-            Raw::Value(surveyed) if surveyed.survey.depth > MAX_DEPTH => {
-                Value::String(format!("(a value of {} levels)", surveyed.survey.depth))
-            }
             // As a value it could be stored but not read back.
-            Raw::Value(surveyed) if surveyed.survey.reserved || surveyed.survey.beyond_doubles => {
+            Raw::Value(surveyed) if surveyed.survey.problem(MAX_DEPTH).is_some() => {
                 Value::String(surveyed.value.to_string())
             }
             Raw::Value(surveyed) => surveyed.value.clone(),
@@ -201,15 +214,6 @@ impl From<Value> for RawArgs {
     }
 }
 
-impl Drop for Surveyed {
-    fn drop(&mut self) {
-        // Dropping a value recurses, and the caller may have passed one of any depth.
-        if self.survey.depth > MAX_DEPTH {
-            dismantle(self.value.take());
-        }
-    }
-}
-
 fn written_length(number: &Number) -> usize {
     match (number.as_i64(), number.as_u64(), number.as_f64()) {
         (Some(integer), ..) => itoa::Buffer::new().format(integer).len(),
@@ -219,19 +223,7 @@ fn written_length(number: &Number) -> usize {
     }
 }
 
-/// Drops a value of any depth without recursion.
-pub fn dismantle(value: Value) {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
-        match value {
-            Value::Array(items) => left.extend(items),
-            Value::Object(map) => left.extend(map.into_iter().map(|(_, value)| value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-}
-
-/// Measures a value of any depth without recursion.
+/// Measures a value.
 pub fn survey(value: &Value) -> Survey {
     let mut survey = Survey::default();
     let mut left = vec![(value, 0_usize)];

@@ -8,7 +8,6 @@ use referencing::Draft;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::admit::Inadmissible;
 use super::decode::{self, DecodeError};
 use super::external::{ExternalCheck, Rejection};
 use super::fault::{InvalidArguments, quote};
@@ -16,7 +15,7 @@ use super::limits::{Limits, MAX_DEPTH};
 use super::options::SchemaOptions;
 use super::plan::{self, Plan};
 use super::problem::{SchemaError, SchemaProblem};
-use super::raw::{dismantle, survey};
+use super::raw::survey;
 use super::unenforced::{Unenforced, UnenforcedKind};
 use super::validators::{self, Validators};
 use super::{foreign, graph, keywords, pointer, reference, stack, typed, walk};
@@ -401,14 +400,13 @@ fn admitted(document: Value, options: &SchemaOptions) -> Result<Value, SchemaErr
     let surveyed = survey(&document);
     let problem = |message: String| Err(SchemaProblem::new("", message).into());
     if surveyed.depth > MAX_DEPTH {
-        dismantle(document);
         let levels = surveyed.depth;
         return problem(format!(
             "has {levels} levels (maximum: 128): flatten it with `$defs`"
         ));
     }
     if surveyed.reserved {
-        return problem(Inadmissible::ReservedKey.to_string());
+        return problem("has a key that starts with `$serde_json::private::`".to_owned());
     }
     if options.foreign && surveyed.bytes > foreign::MAX_BYTES {
         let (bytes, most) = (surveyed.bytes, foreign::MAX_BYTES);

@@ -107,7 +107,7 @@ pub use turnwright_models::{
 };
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
-pub use turnwright_store::sqlite::{self, SqliteStore};
+pub use turnwright_sqlite::{self as sqlite, SqliteStore};
 // For argument types, handlers and approvers in packages that depend on this one alone.
 #[doc(no_inline)]
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{ArtifactKind, SpooledArtifact, text};
 use crate::error::ToolError;
-use crate::schema::{Schema, SchemaError, Typed, admit};
+use crate::schema::{Schema, SchemaError, Typed};
 
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
 type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
@@ -92,7 +92,7 @@ impl Query {
     /// # Errors
     /// Returns an error if the arguments do not match the schema or the query fails.
     pub async fn run(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
-        (self.ask)(artifact, admit(args)?).await
+        (self.ask)(artifact, args).await
     }
 }
 

@@ -69,7 +69,6 @@ async fn converse(
         Some(name) => name.clone(),
         None => default_name(&agent.folder, &agent.model.address),
     };
-    // A database of an earlier release is migrated, which may take a while.
     screen.busy("opening the database");
     let conversation = match options.forget {
         true => None,

@@ -1,4 +1,4 @@
-//! The database of conversations. It is only read: nothing is created or migrated.
+//! The database of conversations. It is only read: nothing is created or changed.
 
 use super::report::Check;
 use crate::args::StoreFile;
@@ -18,13 +18,6 @@ pub(super) async fn check(options: &StoreFile) -> Check {
             let conversations = plural(conversations, "conversation");
             Check::ok("store", format!("{}, {conversations}", file.display()))
         }
-        Ok(Inspected::Older(file)) => Check::ok(
-            "store",
-            format!(
-                "{} was written by an earlier release; the next command that opens it migrates it",
-                file.display()
-            ),
-        ),
         Err(error) => {
             let fix = "follow the advice above, or pass another file with --store FILE";
             Check::fail("store", format!("{:#}", explain(error)), fix)

@@ -1,8 +1,7 @@
-//! Looks at a database without creating, changing or migrating anything.
+//! Looks at a database without creating or changing anything.
 
 use std::path::PathBuf;
 
-use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind};
 use turnwright::store::ConversationFilter;
 use turnwright::store::Store as _;
 
@@ -17,8 +16,6 @@ pub(crate) enum Inspected {
         file: PathBuf,
         conversations: u64,
     },
-    /// An earlier release wrote it.
-    Older(PathBuf),
 }
 
 /// Opens the database read-only and counts its conversations.
@@ -28,15 +25,7 @@ pub(crate) async fn inspect(options: &StoreFile) -> anyhow::Result<Inspected> {
     if !place.is_there()? {
         return Ok(Inspected::Missing(file));
     }
-    let storage = match Storage::with(place, None, true).await {
-        Ok(storage) => storage,
-        Err(error) => {
-            return match SqliteError::of(&error).map(SqliteError::kind) {
-                Some(Kind::OlderFormat { .. }) => Ok(Inspected::Older(file)),
-                _ => Err(error.into()),
-            };
-        }
-    };
+    let storage = Storage::with(place, None, true).await?;
     let all = ConversationFilter::all();
     let conversations = storage.store.conversations(&all).await?.len() as u64;
     storage.store.close().await?;

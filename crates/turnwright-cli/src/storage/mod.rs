@@ -203,8 +203,6 @@ impl Storage {
             Err(error) => error,
         };
         match SqliteError::of(&error).map(SqliteError::kind) {
-            // An earlier release wrote it: migrate it.
-            Some(Kind::OlderFormat { .. }) => Storage::open_to_write(place).await.map(Some),
             Some(Kind::ReadOnly) => Err(misuse(format!(
                 "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy it \
                  elsewhere, and use the copy with `--store FILE`",

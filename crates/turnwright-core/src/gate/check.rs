@@ -8,7 +8,7 @@ use super::TurnGate;
 use crate::error::{Error, ErrorCode};
 use crate::principal::Principal;
 use crate::record::{GateAnswer, GateDecision, GateKind};
-use crate::schema::{Fault, InvalidArguments, Schema, admit, escape};
+use crate::schema::{Fault, InvalidArguments, MAX_DEPTH, Schema, escape, survey};
 
 impl TurnGate {
     /// Checks an answer: its decision must fit the kind of the gate, and its value the schema.
@@ -32,9 +32,10 @@ impl TurnGate {
 /// # Errors
 /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the answer is not accepted.
 pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
-    if let GateDecision::Edit { args: value } | GateDecision::Value { value } = &mut answer.decision
+    if let GateDecision::Edit { args: value } | GateDecision::Value { value } = &answer.decision
+        && let Some(why) = survey(value).problem(MAX_DEPTH)
     {
-        *value = admit(value.take()).map_err(|why| not_accepted(&format_args!("it {why}")))?;
+        return Err(not_accepted(&format_args!("it {why}")));
     }
     let by = answer.by.map(Principal::checked).transpose();
     answer.by = by.map_err(|error| not_accepted(&error.message()))?;

@@ -46,7 +46,7 @@ pub(crate) use replay::usable_answer;
 pub(crate) use table::{Received, TurnGates, Waiting};
 
 use crate::error::{Error, ErrorCode};
-use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
+use crate::schema::{IntoSchema, Schema, SchemaError};
 use crate::validate::Violations;
 
 /// A question to an external party, and which answers are accepted.
@@ -99,7 +99,6 @@ type Accepts = dyn Fn(&GateAnswer) -> Result<(), Error> + Send + Sync;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnGateBuilder {
     gate: TurnGate,
-    question: Result<(), Inadmissible>,
     schema: Option<Result<Schema, SchemaError>>,
 }
 
@@ -121,7 +120,6 @@ impl TurnGate {
                 holds_turn: false,
                 accepts: None,
             },
-            question: Ok(()),
             schema: None,
         }
     }
@@ -176,12 +174,9 @@ impl TurnGate {
 }
 
 impl TurnGateBuilder {
-    /// Sets the question: text, or any JSON that your user interface shows. [`build`](Self::build) rejects a value that
-    /// [`admit`](crate::schema::admit) rejects.
+    /// Sets the question: text, or any JSON that your user interface shows.
     pub fn question(mut self, question: impl Into<Value>) -> Self {
-        // One level more than arguments, because an approval request contains the arguments of its call.
-        let admitted = admit_within(question.into(), MAX_DEPTH + 1);
-        self.question = admitted.map(|question| self.gate.question = Arc::new(question));
+        self.gate.question = Arc::new(question.into());
         self
     }
 
@@ -217,7 +212,6 @@ impl TurnGateBuilder {
         let name = gate.kind.as_str();
         let named = !name.trim().is_empty() && name.len() <= 64;
         wrong.check("kind", named, "must have 1 to 64 characters");
-        wrong.admit("question", self.question);
         match self.schema {
             Some(Ok(schema)) => {
                 let plain = !schema.has_external();

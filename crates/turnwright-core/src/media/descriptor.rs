@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::reader::MediaReader;
 use super::{Derived, Media, MediaKind, ModalityHazard};
 use crate::error::{Error, ErrorCode};
-use crate::schema::admit_key;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
 
@@ -69,8 +68,6 @@ impl MediaDescriptor {
         wrong.check("filename", !self.filename.is_empty(), "must not be empty");
         let named = !self.stash.contains_key("");
         wrong.check("stash", named, "has an entry with an empty name");
-        let names = self.stash.keys().try_for_each(|name| admit_key(name));
-        wrong.admit("stash", names);
         wrong.finish(ErrorCode::INVALID_INITIAL_MEDIA_VALUE, "media")?;
         for derived in self.stash.values_mut() {
             derived.trust_tier = derived.trust_tier.min(self.trust_tier);

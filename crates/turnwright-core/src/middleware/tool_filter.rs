@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
-use crate::schema::admit;
 use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 
@@ -79,12 +78,10 @@ pub fn tool_filter(passes: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> To
 /// Like [`tool_filter`], by metadata: a tool passes if its metadata has this value at this dot path, or an array that contains
 /// it. Tools without the metadata do not pass.
 pub fn tool_filter_by_meta(path: impl Into<String>, value: impl Into<Value>) -> ToolFilter {
-    // If the value is not valid metadata, no tool has it, so none passes.
-    let (path, value) = (path.into(), admit(value.into()).ok());
-    tool_filter(move |tool| match (tool.meta().get(&path), &value) {
-        (Some(Value::Array(items)), Some(value)) if items.contains(value) => true,
-        (Some(there), Some(value)) => there == value,
-        (None, _) | (_, None) => false,
+    let (path, value) = (path.into(), value.into());
+    tool_filter(move |tool| match tool.meta().get(&path) {
+        Some(Value::Array(items)) if items.contains(&value) => true,
+        there => there == Some(&value),
     })
 }
 

@@ -295,7 +295,6 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
 #[test]
 fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
     let info = ConversationInfo::new;
-    let deep = (0..129).fold(json!(1), |inner, _| json!([inner]));
     let labels = (0..65).fold(info(), |info, n| info.label(n.to_string(), ""));
     let unseen = "must not contain control or invisible characters";
     for (builder, expected) in [
@@ -346,14 +345,6 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
         (
             info().data("d", "x".repeat(256 * 1024)),
             "data: has 262147 bytes: at most 262144 are allowed".to_owned(),
-        ),
-        (
-            info().data("d", deep),
-            "data: has 129 levels: at most 128 are allowed".to_owned(),
-        ),
-        (
-            info().data("$serde_json::private::Number", "1"),
-            "data: has a key that begins with `$serde_json::private::`".to_owned(),
         ),
     ] {
         let error = builder.build().unwrap_err();

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCode};
 use crate::ids::new_id;
 use crate::media::Media;
 use crate::record::CallRequest;
-use crate::schema::{Limits, MAX_DEPTH, RawArgs, inspect};
+use crate::schema::{Limits, RawArgs};
 use crate::validate::Violations;
 
 /// How many bytes are kept of arguments that are too large.
@@ -520,9 +520,6 @@ impl Body for ToolCall {
 
     fn check(&mut self, wrong: &mut Violations) {
         check_stamp(self, wrong);
-        if let Some(args) = &self.settled.edited {
-            wrong.admit("edited_args", inspect(args, MAX_DEPTH));
-        }
         ResponseRef::check(self.response.as_ref(), wrong);
         let complete = self.is_complete();
         let holds_artifacts = matches!(self.settled.results, ToolResults::Artifacts(_));

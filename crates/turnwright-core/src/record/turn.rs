@@ -33,8 +33,7 @@ stored! {
             #[serde(skip_serializing_if = "Option::is_none")]
         pub principal: Option<Principal>,
         /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id.
-            #[serde(skip_serializing_if = "Option::is_none")]
-        pub(crate) nonce: Option<Arc<str>>,
+        pub(crate) nonce: Arc<str>,
         /// The stash at the start of the turn.
             #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
         pub(crate) stash: Map<String, Value>,
@@ -191,7 +190,7 @@ impl TurnRecord {
             id,
             state: TurnState::Running,
             principal: None,
-            nonce: Some(new_id().into()),
+            nonce: new_id().into(),
             stash: stash.into_iter().collect(),
             settings: TurnSettings::default(),
             outer_tiers: None,

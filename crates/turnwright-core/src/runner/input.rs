@@ -11,9 +11,7 @@ use crate::event::Event;
 use crate::media::Media;
 use crate::principal::Principal;
 use crate::record::Message;
-use crate::schema::admit;
 use crate::settings::{Budget, ModelSettings, TurnSettings};
-use crate::stash::refused;
 use crate::store::Waiting;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
@@ -43,7 +41,6 @@ pub struct TurnInput {
     pub(crate) principal: Option<Principal>,
     pub(crate) stash: Vec<(String, Value)>,
     /// Why the first invalid value for the stash was rejected.
-    not_stashed: Option<Error>,
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) observers: Vec<Arc<Observe>>,
     pub(crate) cancellation: Option<Cancellation>,
@@ -86,7 +83,6 @@ impl TurnInput {
             turn_id: None,
             principal: None,
             stash: Vec::new(),
-            not_stashed: None,
             tools: Vec::new(),
             observers: Vec::new(),
             cancellation: None,
@@ -212,11 +208,7 @@ impl TurnInput {
     /// Sets a value in the turn's stash, at a dot path. The turn does not start if [`Stash::set`](crate::Stash::set) rejects a
     /// value.
     pub fn stash(mut self, path: impl Into<String>, value: impl Into<Value>) -> Self {
-        let path = path.into();
-        match admit(value.into()) {
-            Ok(value) => self.stash.push((path, value)),
-            Err(why) => drop(self.not_stashed.get_or_insert(refused(&path, why))),
-        }
+        self.stash.push((path.into(), value.into()));
         self
     }
 
@@ -378,9 +370,6 @@ impl TurnInput {
         }
         self.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn input")?;
-        if let Some(error) = &self.not_stashed {
-            return Err(error.clone());
-        }
         if self.message.is_some() || (self.text.is_none() && self.media.is_empty()) {
             return Ok(self.message.clone());
         }

@@ -8,11 +8,7 @@ use serde_json::{Map, Value};
 
 use super::choice::{ReasoningEffort, ToolChoice};
 use crate::error::{Error, ErrorCode};
-use crate::schema::admit_within;
 use crate::validate::Violations;
-
-/// Maximum nesting depth of provider options. They are stored inside the settings, which adds levels.
-const MAX_LEVELS: usize = 100;
 
 /// Settings of a model, with the same names for every protocol.
 ///
@@ -73,9 +69,6 @@ pub struct ModelSettings {
     /// Options of one protocol, by its name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     provider: BTreeMap<String, Value>,
-    /// Why options were rejected. Reported by `validate`.
-    #[serde(skip)]
-    rejected: Option<String>,
 }
 
 impl ModelSettings {
@@ -152,18 +145,9 @@ impl ModelSettings {
     /// Levels are merged by key. `null` removes the value of a lower level.
     #[doc(alias("additional_params", "providerOptions"))]
     pub fn provider(mut self, protocol: impl Into<String>, options: impl Into<Value>) -> Self {
-        let protocol = protocol.into();
-        match admit_within(options.into(), MAX_LEVELS) {
-            Ok(options) => {
-                let mut upper = BTreeMap::from([(protocol, options)]);
-                merge(&mut upper, &self.provider);
-                self.provider = upper;
-            }
-            Err(why) => {
-                let why = format!("settings.provider: the options of {protocol:?} {why}");
-                self.rejected.get_or_insert(why);
-            }
-        }
+        let mut upper = BTreeMap::from([(protocol.into(), options.into())]);
+        merge(&mut upper, &self.provider);
+        self.provider = upper;
         self
     }
 
@@ -189,7 +173,6 @@ impl ModelSettings {
             parallel_tool_calls: self.parallel_tool_calls.or(lower.parallel_tool_calls),
             tool_choice: self.tool_choice.or_else(|| lower.tool_choice.clone()),
             provider,
-            rejected: self.rejected.or_else(|| lower.rejected.clone()),
         }
     }
 
@@ -235,9 +218,6 @@ impl ModelSettings {
         for (protocol, options) in &self.provider {
             let why = format!("the options of {protocol:?} must be a JSON object");
             wrong.check("settings.provider", options.is_object(), &why);
-        }
-        if let Some(why) = &self.rejected {
-            wrong.add(why.clone());
         }
     }
 }

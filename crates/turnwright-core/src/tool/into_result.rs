@@ -9,14 +9,13 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json;
 use super::output::ToolOutput;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::error::ToolError;
 use crate::media::Media;
 use crate::spool::{Body, ByteStream};
 
-/// A value that is returned as JSON, with at most 128 levels. A call whose result is nested more deeply fails.
+/// A value that is returned as JSON.
 ///
 /// Closures use it to return their own types. `#[tool]` functions do not need it.
 ///
@@ -117,7 +116,7 @@ impl IntoToolResult for SpooledArtifact {
 
 impl<T: Serialize + 'static> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(json::write(self.0)?).of_kind(ArtifactKind::JSON))
+        Ok(ToolOutput::text(serde_json::to_string(&self.0)?).of_kind(ArtifactKind::JSON))
     }
 }
 

@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::dot_path;
-use crate::schema::{Inadmissible, admit};
 
 /// Metadata of a tool, by dot path. Turnwright does not interpret it. Use it for permission scopes, flags or telemetry hints.
 ///
@@ -21,7 +20,7 @@ use crate::schema::{Inadmissible, admit};
 /// assert_eq!(meta.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["rbac"]);
 /// ```
 #[derive(Clone, Default, PartialEq)]
-pub struct Meta(Option<Result<Arc<Map<String, Value>>, Inadmissible>>);
+pub struct Meta(Option<Arc<Map<String, Value>>>);
 
 impl Meta {
     /// Returns the value at `path`.
@@ -49,26 +48,18 @@ impl Meta {
     }
 
     fn facts(&self) -> Option<&Map<String, Value>> {
-        self.0.as_ref()?.as_deref().ok()
-    }
-
-    /// Returns why the metadata was rejected, if it was.
-    pub(super) fn refused(&self) -> Option<Inadmissible> {
-        self.0.as_ref()?.as_ref().err().copied()
+        self.0.as_deref()
     }
 }
 
 impl From<Value> for Meta {
-    /// Uses an object as it is. Any other value gets the key `value`. A value that [`admit`] rejects is dropped, and
-    /// [`ToolBuilder::build`](crate::ToolBuilder::build) reports the reason.
+    /// Uses an object as it is. Any other value gets the key `value`.
     fn from(value: Value) -> Self {
-        let facts = match admit(value) {
-            Ok(Value::Null) => return Meta::default(),
-            Ok(Value::Object(map)) => Ok(Arc::new(map)),
-            Ok(other) => Ok(Arc::new(Map::from_iter([("value".to_owned(), other)]))),
-            Err(why) => Err(why),
-        };
-        Meta(Some(facts))
+        Meta(match value {
+            Value::Null => None,
+            Value::Object(map) => Some(Arc::new(map)),
+            other => Some(Arc::new(Map::from_iter([("value".to_owned(), other)]))),
+        })
     }
 }
 

@@ -33,7 +33,6 @@ pub mod context;
 mod external;
 mod handler;
 mod into_result;
-mod json;
 mod meta;
 mod output;
 pub mod reconcile;
@@ -68,9 +67,7 @@ use self::context::DispatchContext;
 use crate::artifact::{ArtifactKind, Inline};
 use crate::checksum::digest_of;
 use crate::error::Error;
-use crate::schema::{
-    CheckedArgs, ExternalCheck, Fault, InvalidArguments, MAX_DEPTH, RawArgs, Schema, inspect,
-};
+use crate::schema::{CheckedArgs, ExternalCheck, Fault, InvalidArguments, RawArgs, Schema};
 use crate::state::{StateType, TypeMap};
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::reconcile::Reconcile;
@@ -434,13 +431,7 @@ impl Tool {
     /// # Errors
     /// Returns `E_INVALID_TOOL_ARGS` with all faults. The rule `deserialize` means that the schema accepts what the type rejects.
     pub fn probe(&self, args: &Value) -> Result<CheckedArgs, Error> {
-        // Checked first, because cloning is recursive.
-        let admitted = inspect(args, MAX_DEPTH).map_err(|why| {
-            let message = format!("cannot be checked: the value {why}");
-            InvalidArguments::from(Fault::new("", "value", message))
-        });
-        admitted
-            .and_then(|()| self.check_and_bind(args.clone().into()))
+        self.check_and_bind(args.clone().into())
             .map(|(checked, _)| checked)
             .map_err(|faults| self.refusal(faults))
     }

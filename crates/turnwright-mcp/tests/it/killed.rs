@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnwright_core::{BoxError, DispatchContext, TurnInput, TurnRunner};
 use turnwright_mcp::{Mcp, McpExt as _, McpServer};
-use turnwright_store::sqlite::SqliteStore;
+use turnwright_sqlite::SqliteStore;
 
 use crate::server::{folder, received, server};
 

@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use turnwright_core::media::MediaKind;
-use turnwright_core::schema::admit;
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media};
 
@@ -25,8 +24,6 @@ pub(crate) fn is_pdf(media: &Media) -> bool {
 
 /// Why media cannot be part of a message.
 pub(super) enum MediaError {
-    /// The part returned by the application is invalid.
-    Invalid(Error),
     /// The media exceeds the size limit.
     TooLarge(Error),
     /// The bytes cannot be read. They may be lost, but the conversation must continue.
@@ -41,11 +38,7 @@ pub(super) async fn part(
 ) -> Result<UserPart, MediaError> {
     let data = base64(media, max_bytes).await?;
     if let Some(part) = custom.and_then(|write| write(media, &data)) {
-        let admitted = admit(part).map_err(|why| {
-            let message = format!("the part that `media_part` returned cannot be sent: {why}");
-            MediaError::Invalid(Error::new(ErrorCode::UNSUPPORTED_MEDIA, message))
-        });
-        return admitted.map(UserPart::Custom);
+        return Ok(UserPart::Custom(part));
     }
     Ok(UserPart::Media(EncodedMedia {
         mime: essence(media.mime_type()),

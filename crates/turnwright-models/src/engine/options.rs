@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
-use turnwright_core::schema::admit;
 use turnwright_core::{Error, ErrorCode};
 
 use super::codec::{Codec, Info, OptionType};
@@ -106,12 +105,10 @@ impl<C: Codec + Default> Options<C> {
     ///
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` if the parameter is generated from the records and tools of the turn, belongs to
-    /// [`ModelSettings`](turnwright_core::ModelSettings), has a value of the wrong type, or its value is rejected by
-    /// [`admit`].
+    /// [`ModelSettings`](turnwright_core::ModelSettings), or has a value of the wrong type.
     pub fn extra(self, name: impl Into<String>, value: impl Into<Value>) -> Result<Self, Error> {
         let name = name.into();
-        let value = admitted(&name, value.into())?;
-        let options = self.set(&name, value);
+        let options = self.set(&name, value.into());
         options.fields.check(C::default().info())?;
         Ok(options)
     }
@@ -126,7 +123,7 @@ impl<C: Codec + Default> Options<C> {
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is not an object.
     pub fn provider_tool(self, tool: impl Into<Value>) -> Result<Self, Error> {
-        let tool = admitted(PROVIDER_TOOLS, tool.into())?;
+        let tool = tool.into();
         let mut tools = self.fields.provider_tools().to_vec();
         tools.push(tool);
         let options = self.set(PROVIDER_TOOLS, tools);
@@ -221,14 +218,6 @@ fn check_field(name: &str, value: &Value, info: &Info) -> Result<(), String> {
         return tools.try_for_each(|tool| Ok((info.check_provider_tool)(tool)?));
     }
     Ok(())
-}
-
-/// Checks that a value can be sent.
-fn admitted(name: &str, value: Value) -> Result<Value, Error> {
-    admit(value).map_err(|why| {
-        let message = format!("{} {why}", Value::from(name));
-        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
-    })
 }
 
 impl<C> Clone for Options<C> {

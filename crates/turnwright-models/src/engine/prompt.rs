@@ -95,7 +95,6 @@ impl PromptWriter<'_> {
                     readable.push(part);
                     continue;
                 }
-                Err(MediaError::Invalid(error)) => return Err(error),
                 Err(MediaError::TooLarge(error)) if settings.media_policy == MediaPolicy::Error => {
                     return Err(error);
                 }

@@ -149,31 +149,6 @@ async fn oversized_media_is_described_and_the_conversation_continues() {
     }
 }
 
-/// A part with 100,000 levels, which a program's `media_part` could return.
-#[tokio::test]
-async fn deeply_nested_media_part_is_rejected_without_overflow() {
-    let script = Script::new([says("Never.")]);
-    let model = script.builder().media_part(|_: &Media, _: &str| {
-        let nested = (0..100_000).fold(json!(0), |inner, _| Value::Array(vec![inner]));
-        Some(nested)
-    });
-    let runner = turnwright_core::runner(model.build().unwrap())
-        .build()
-        .unwrap();
-    let picture = Media::user_attachment(
-        MediaKind::Image,
-        "image/png",
-        "p.png",
-        MemoryReader::new(vec![0; 11]),
-    );
-    let outcome = runner
-        .run(TurnInput::new("Look.").media(picture.build().unwrap()))
-        .await;
-    let error = outcome.error().unwrap().with_causes();
-    assert!(error.contains("media_part"), "{error}");
-    assert!(script.bodies().is_empty());
-}
-
 #[tokio::test]
 async fn media_results_follow_in_a_user_message() {
     let shot = Tool::dynamic("shot", json!({ "type": "object" }))

@@ -59,7 +59,7 @@ fn turn(id: &str) -> Result<Record, Broken> {
         "requests": 2, "inputTokens": u64::MAX, "cachedInputTokens": 0, "cacheWriteTokens": 3, "outputTokens": 1, "reasoningTokens": 0,
     });
     let turn = json!({
-        "v": 1, "kind": "turn", "id": id, "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
+        "v": 1, "kind": "turn", "id": id, "nonce": "n", "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
         "stash": "{\"user.\\u0000ß\":{\"n\":1.5e300}}",
         "error": { "code": "E_STORE_ERROR", "message": "\0 is no text" },
         "startedAt": "2026-02-28T23:59:59.999999999Z", "endedAt": "2026-03-01T00:00:00.000000000Z",
@@ -73,7 +73,7 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
         "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "cacheWriteTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
     });
     let turn = json!({
-        "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage,
+        "v": 1, "kind": "turn", "id": id, "nonce": "n", "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage,
         "startedAt": at(second), "endedAt": (state != TurnState::Running).then(|| at(second)),
     });
     read(RecordKind::Turn, &turn)

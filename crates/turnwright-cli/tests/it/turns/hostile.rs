@@ -14,7 +14,7 @@ fn planted(home: &Folder) {
     talked(home, &[], &[("hello", "Hi.")]);
     let file = database(home);
     let turn = json!({
-        "v": 1, "kind": "turn", "id": SLY, "state": "failed", "runs": 1, "iterations": 1,
+        "v": 1, "kind": "turn", "id": SLY, "nonce": "n", "state": "failed", "runs": 1, "iterations": 1,
         "usage": { "requests": 1, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": u64::MAX, "reasoningTokens": 0 },
         "error": { "code": SLY, "message": SLY },
         "startedAt": "2120-01-01T00:00:00.000000000Z", "endedAt": "2120-01-01T00:00:01.000000000Z",
@@ -122,7 +122,7 @@ fn a_suggested_command_quotes_what_a_database_contains() {
     ] {
         stored::put(&file, conversation_id, about);
         let turn = json!({
-            "v": 1, "kind": "turn", "id": id, "state": "failed", "runs": 1, "iterations": 1,
+            "v": 1, "kind": "turn", "id": id, "nonce": "n", "state": "failed", "runs": 1, "iterations": 1,
             "usage": { "requests": 1, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0 },
             "startedAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
         });

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::invalid::OURS;
 use crate::checksum::Hex;
 use crate::record::{GateAnswer, GateKind};
-use crate::schema::{MAX_DEPTH, decode, inspect};
+use crate::schema::{MAX_DEPTH, decode, survey};
 use crate::settings::ModelSettings;
 
 /// A record, or a part of one, that can be stored. Public only as a bound: this module is private.
@@ -216,10 +216,12 @@ impl AsText for Value {
         Some(decode(text, STORED_DEPTH).ok()?.value)
     }
 
-    /// The check also limits the recursion of writing.
+    /// Rejects a value that could not be read again.
     fn to_text(&self) -> Result<Cow<'_, str>, String> {
-        inspect(self, STORED_DEPTH).map_err(|reason| reason.to_string())?;
-        Ok(self.to_string().into())
+        match survey(self).problem(STORED_DEPTH) {
+            Some(reason) => Err(reason.to_string()),
+            None => Ok(self.to_string().into()),
+        }
     }
 }
 

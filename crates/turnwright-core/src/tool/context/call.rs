@@ -118,15 +118,18 @@ impl<S> Call<S> {
         }
     }
 
-    /// Returns the idempotency key of a call with this checksum.
+    /// Returns the idempotency key of a call with this checksum: unique, and the same after a resume.
+    ///
+    /// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to
+    /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
+    /// conversation was deleted give different keys.
     pub(crate) fn idempotency_key(&self, checksum: &Hex) -> String {
-        idempotency_key(
-            self.ctx.conversation_id().as_str(),
-            self.ctx.turn_id(),
-            self.request.ordinal,
-            checksum.as_str(),
-            self.turn().nonce(),
-        )
+        let (conversation_id, turn_id) = (self.ctx.conversation_id().as_str(), self.ctx.turn_id());
+        let (ordinal, checksum) = (self.request.ordinal, checksum.as_str());
+        digest_of(&match self.turn().nonce() {
+            Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),
+            None => json!([conversation_id, turn_id, ordinal, checksum]),
+        })
     }
 }
 

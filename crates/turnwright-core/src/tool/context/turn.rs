@@ -262,8 +262,7 @@ impl TurnContext {
         self.emit(|| EventKind::Usage(usage));
     }
 
-    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
-    /// of an earlier release.
+    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner.
     pub(crate) fn nonce(&self) -> Option<&str> {
         self.0.wiring.nonce()
     }

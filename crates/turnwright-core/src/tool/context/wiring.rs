@@ -32,7 +32,7 @@ pub(crate) struct Wiring {
     /// Data that executors and middleware store for this turn.
     per_turn: Mutex<TypeMap>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord). Set once the turn has started under a runner.
-    nonce: OnceLock<Option<Arc<str>>>,
+    nonce: OnceLock<Arc<str>>,
     /// For a resumed turn: the taint that it inherited at its start.
     taint_before: OnceLock<Taint>,
     /// The settings that apply, once the turn has started.
@@ -124,7 +124,7 @@ impl Wiring {
     }
 
     pub(super) fn nonce(&self) -> Option<&str> {
-        self.nonce.get()?.as_deref()
+        self.nonce.get().map(AsRef::as_ref)
     }
 
     /// Returns the conversation whose history the turn reads, if it is not its own.

@@ -3,7 +3,6 @@
 use serde_json::{json, Value};
 use std::sync::Arc;
 use turnwright_core::record::{Record, RecordKind, ByteResolver, ToolCall};
-use turnwright_core::schema::{admit, Inadmissible};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::{DispatchContext, Tool, ToolContext};
 use turnwright_core::call::checksum;
@@ -82,7 +81,6 @@ fn main() {
     // Every accepted value can be stored and read back.
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let huge: Value = serde_json::from_str("[1e400]").expect("a number");
-    assert_eq!(admit(huge.clone()), Err(Inadmissible::NumberOutOfRange));
     let fraction: Value = serde_json::from_str("[1.50, 0.1234567890123456789]").expect("numbers");
     for args in [huge, fraction] {
         let call = ToolCall::builder("split", args).build().expect("a record");

@@ -294,8 +294,8 @@ fn a_value_of_128_levels_survives_a_parser_with_a_limit_of_127() {
 }
 
 #[test]
-fn a_value_that_is_too_deep_to_run_is_stored_as_a_description() {
-    let deep = (0..100_000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+fn a_value_that_is_too_deep_to_run_is_stored_as_text() {
+    let deep = (0..129).fold(json!(1), |inner, _| Value::Array(vec![inner]));
     let call = ToolCall::builder("t", deep).build().unwrap();
     let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
         panic!()

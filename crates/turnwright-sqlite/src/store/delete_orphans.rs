@@ -1,0 +1,118 @@
+//! Deletes spooled bytes that no record references.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use turnwright_core::store::StoreError;
+
+use super::SqliteStore;
+use super::error::{Failure, SqliteErrorKind};
+use super::format;
+use super::spool_references::{is_named, note_orphan, orphans, remove_orphan};
+use super::writer_thread::{Writer, now};
+
+/// The result of [`SqliteStore::delete_orphans`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeletedOrphans {
+    /// The number of deleted results.
+    pub deleted: u64,
+    /// The number of unreferenced results whose grace period has not ended.
+    pub waiting: u64,
+}
+
+impl SqliteStore {
+    /// Deletes spooled bytes that no record references, if an earlier call at least `grace` ago found the same. Bytes
+    /// of deleted conversations are deleted immediately.
+    ///
+    /// The bytes of a result are in the spool before the record that references them is stored. Use a zero `grace`
+    /// only while no turn runs; otherwise an hour is plenty. The spool must belong to this store alone, because
+    /// references from other databases are unknown here.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use turnwright_core::spool::Body;
+    /// use turnwright_core::spool::{MemorySpool, Spool as _};
+    /// use turnwright_sqlite::SqliteStore;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-orphans-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let file = folder.join("chat.db");
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let spool = MemorySpool::default();
+    /// let store = SqliteStore::builder(&file).spool(Arc::new(spool.clone())).open().await?;
+    /// spool.put("left by a crash", Body::Text("…".to_owned())).await?;
+    ///
+    /// let hour = Duration::from_secs(60 * 60);
+    /// assert_eq!(store.delete_orphans(hour).await?.waiting, 1);
+    /// // No turn is running:
+    /// assert_eq!(store.delete_orphans(Duration::ZERO).await?.deleted, 1);
+    /// # store.close().await?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the store or the spool fails. The next call retries what could not be deleted.
+    pub async fn delete_orphans(&self, grace: Duration) -> Result<DeletedOrphans, StoreError> {
+        let error = |failure: Failure| self.error(failure);
+        let failed = |error: std::io::Error| {
+            let detail = format!("the spool failed: {error}");
+            self.error(Failure::new(SqliteErrorKind::Other, detail))
+        };
+        let spool = self.results();
+        // Listed before references are queried, so that a record stored in between is seen.
+        let stored = spool.list().await.map_err(failed)?;
+        let marked = self.0.writer.run(move |writer| writer.mark(stored, grace));
+        let (due, waiting) = marked.await.map_err(error)?;
+        let (mut gone, mut deleted, mut trouble) = (Vec::new(), 0, None);
+        for id in due {
+            match spool.delete(&id).await {
+                Ok(there) => {
+                    deleted += u64::from(there);
+                    gone.push(id);
+                }
+                Err(error) => trouble = Some(error),
+            }
+        }
+        self.remove_orphans(gone).await?;
+        match trouble {
+            None => Ok(DeletedOrphans { deleted, waiting }),
+            Some(error) => Err(failed(error)),
+        }
+    }
+}
+
+impl Writer {
+    /// Updates the recorded orphans. Returns what must be deleted now, and how many must wait.
+    fn mark(
+        &mut self,
+        stored: Vec<String>,
+        grace: Duration,
+    ) -> Result<(Vec<String>, u64), Failure> {
+        self.begin(false)?;
+        format::check(&self.conn)?;
+        let now = now();
+        let mut unnamed = HashSet::new();
+        for id in stored {
+            if !is_named(&self.conn, &id)? {
+                note_orphan(&self.conn, &id, now)?;
+                unnamed.insert(id);
+            }
+        }
+        let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
+        let (mut due, mut waiting) = (Vec::new(), 0);
+        for (id, since) in orphans(&self.conn)? {
+            if !unnamed.contains(&id) {
+                remove_orphan(&self.conn, &id)?;
+            } else if since <= now.saturating_sub(grace) || since == 0 {
+                due.push(id);
+            } else {
+                waiting += 1;
+            }
+        }
+        self.commit()?;
+        Ok((due, waiting))
+    }
+}
