@@ -81,7 +81,7 @@ pub(crate) struct Chat {
     /// Do not read or store conversations
     #[arg(long, conflicts_with_all = ["new", "store", "switch_server"], help_heading = "Conversation")]
     pub(crate) forget: bool,
-    /// Record requests and responses in this file, without the API key, for `wire decode` and `wire replay`
+    /// Record requests and responses in this file, without the API key, for `wire decode`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Conversation")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]

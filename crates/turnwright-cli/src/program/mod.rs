@@ -243,7 +243,6 @@ impl Program {
             Command::Mcp(options) => in_runtime(mcp::run(options, extensions, screen)),
             Command::Schema(args::Schema::Check(options)) => schema::check(&options, screen),
             Command::Wire(args::Wire::Decode(options)) => wire::decode(&options, screen),
-            Command::Wire(args::Wire::Replay(options)) => in_runtime(wire::replay(options, screen)),
             Command::Models(options) => in_runtime(models::run(options, screen)),
             Command::ServeScript(options) => in_runtime(serve::run(options, screen)),
             Command::Completions(options) => {

@@ -197,7 +197,7 @@ fn endless_input_is_refused() {
         (&["tools", "list", "--tools", "-"], "the tools file"),
         (&["serve-script", "-"], "the script"),
         (&["wire", "decode", "/dev/zero"], "the recording"),
-        (&["wire", "replay", "-"], "the recording"),
+        (&["wire", "decode", "-"], "the recording"),
     ] {
         let output = crate::program::program()
             .args(args)

@@ -279,7 +279,7 @@ fn a_conversation_is_not_sent_to_another_server() {
 }
 
 #[test]
-fn a_recorded_session_can_be_decoded_and_replayed() {
+fn a_recorded_session_can_be_decoded() {
     let home = Folder::new();
     let model = Model::plays([
         model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
@@ -298,19 +298,10 @@ fn a_recorded_session_can_be_decoded_and_replayed() {
     let decoded = crate::program::run(&["wire", "decode", record]).json();
     assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
     assert_eq!(decoded[1]["text"], "42.");
-    let played = crate::program::run(&["wire", "replay", record]);
-    assert_eq!(played.code, 0, "{played:?}");
-    assert!(
-        played
-            .out
-            .contains("2 of 2 recorded responses were replayed"),
-        "{}",
-        played.out
-    );
 }
 
 #[test]
-fn sessions_of_all_protocols_can_be_recorded_and_replayed() {
+fn sessions_of_all_protocols_can_be_recorded() {
     let home = Folder::new();
     for protocol in ["openai", "responses", "anthropic", "gemini", "ollama"] {
         let model = Model::plays([
@@ -331,15 +322,9 @@ fn sessions_of_all_protocols_can_be_recorded_and_replayed() {
             (0, "42.\n"),
             "{protocol}: {ran:?}"
         );
-        let played = crate::program::run(&["wire", "replay", record, "--json"]);
-        assert_eq!(played.code, 0, "{protocol}: {played:?}");
-        let last = played.json().last().unwrap().clone();
-        assert_eq!(
-            (&last["played"], &last["turns"][0]["sameText"]),
-            (&json!(2), &json!(true))
-        );
-        // The recorded result is found again.
-        assert!(!played.out.contains("was not recorded"), "{}", played.out);
+        let decoded = crate::program::run(&["wire", "decode", record]).json();
+        assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
+        assert_eq!(decoded[1]["text"], "42.");
     }
 }
 
