@@ -56,7 +56,7 @@ struct Speech {
 enum Form {
     /// As it is, in a style.
     Plain(Flow, anstyle::Style),
-    Markdown(Box<MarkdownStream>),
+    Markdown(MarkdownStream),
 }
 
 impl Show {
@@ -208,7 +208,7 @@ impl Show {
                 }
                 self.spoken = true;
                 let form = match markdown {
-                    true => Form::Markdown(Box::new(MarkdownStream::new())),
+                    true => Form::Markdown(MarkdownStream::default()),
                     false => Form::Plain(Flow::new(width, MARGIN), style),
                 };
                 Speech {
@@ -226,9 +226,13 @@ impl Show {
                 }
             }
             Form::Markdown(stream) => {
-                let (width, height) = (self.screen.columns(), self.screen.height());
-                let update = stream.push(&delta.text, width, height);
-                self.screen.update(&update)?;
+                let lines = stream.push(&delta.text, self.screen.columns());
+                if !lines.is_empty() {
+                    self.screen.write(lines)?;
+                }
+                // Beside the spinner until its block is complete.
+                let last_line = stream.last_line();
+                self.screen.busy(&one_line(&last_line, LINE));
             }
         }
         self.speech = Some(speech);
@@ -252,18 +256,21 @@ impl Show {
                 }
             }
             Form::Markdown(mut stream) => {
-                let update = stream.end(self.screen.columns(), self.screen.height());
-                self.screen.update(&update)
+                let lines = stream.end(self.screen.columns());
+                self.screen.write(lines)
             }
         }
     }
 
     /// Ends a text where it is. The terminal has just echoed `^C` there.
     fn break_speech(&mut self) -> io::Result<()> {
-        match self.speech.take() {
-            Some(_) if !self.screen.is_json() => self.screen.write("\n"),
-            _ => Ok(()),
+        if self.speech.is_some() {
+            self.screen.write("\n")?;
         }
+        if let Some(Form::Plain(..)) = self.speech.as_ref().map(|speech| &speech.form) {
+            self.speech = None;
+        }
+        self.end_speech()
     }
 
     fn wait(&mut self) {

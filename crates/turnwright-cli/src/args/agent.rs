@@ -41,7 +41,7 @@ pub(crate) struct StoreFile {
 
 /// Chat with a model on any model server
 ///
-/// The model can read and search the files in one directory, calculate, and fetch public web addresses. Tools that may
+/// The model can read and search the files in one directory, and fetch public web addresses. Tools that may
 /// change something need your approval. Ctrl-C cancels a turn, Ctrl-D or /quit exits, and the conversation continues the
 /// next time you start the chat. Answers are rendered as Markdown.
 ///

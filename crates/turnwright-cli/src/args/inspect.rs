@@ -80,7 +80,7 @@ pub(crate) enum Tools {
     /// Call a tool exactly as a model would: check, repair, approve, run
     #[command(after_help = section!(
         "Examples",
-        "turnwright tools call calculate '{\"expression\": \"15% of 80\"}'",
+        "turnwright tools call search_files '{\"pattern\": \"TODO\"}'",
         "turnwright tools call read_file '{\"path\": \"README.md\"}' --json",
         "turnwright tools call note args.json --tools tools.json --yes",
     ))]

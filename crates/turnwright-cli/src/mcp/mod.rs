@@ -7,7 +7,6 @@ mod doctor;
 mod list;
 mod pin;
 mod serve;
-mod word_diff;
 
 use turnwright_mcp::Pinning;
 

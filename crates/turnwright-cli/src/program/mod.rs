@@ -84,7 +84,7 @@ impl Program {
         tools.into_iter().fold(self, Program::tool)
     }
 
-    /// Removes the built-in tools (`list_files`, `read_file`, `search_files`, `calculate`, `fetch_url`) from `chat`,
+    /// Removes the built-in tools (`list_files`, `read_file`, `search_files`, `fetch_url`) from `chat`,
     /// `turns resume`, `tools` and `mcp serve`. Your own tools and those of `--tools` files stay. The options `--folder`
     /// and `--no-fetch`, which concern only built-in tools, are no longer in the help.
     ///

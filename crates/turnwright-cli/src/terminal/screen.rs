@@ -7,7 +7,6 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Flow;
-use super::markdown::Update;
 use super::spinner::Spinner;
 use super::style::{self, paint};
 
@@ -61,9 +60,8 @@ pub(crate) fn is_dumb() -> bool {
     })
 }
 
-/// The size of a terminal that does not report it.
+/// The width of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
-const USUAL_HEIGHT: usize = 24;
 
 /// The most characters of a line if the width is unknown.
 pub(crate) const LINE: usize = 160;
@@ -115,34 +113,6 @@ impl Screen {
     /// Whether Markdown can be rendered: the output is a terminal that can redraw lines.
     pub(crate) fn can_render(&self) -> bool {
         !self.json && !self.on_stderr && io::stdout().is_terminal() && !is_dumb()
-    }
-
-    /// The lines of the terminal.
-    pub(crate) fn height(&self) -> usize {
-        let size = terminal_size::terminal_size_of(io::stdout());
-        let height = size.map(|(_, height)| usize::from(height.0));
-        height.filter(|height| *height > 0).unwrap_or(USUAL_HEIGHT)
-    }
-
-    /// Replaces the last lines of the output. One write, so that nothing flickers.
-    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
-        self.rest();
-        let mut text = String::new();
-        if let Some(rows) = update.erase {
-            text.push('\r');
-            if rows > 0 {
-                text.push_str(&format!("\x1b[{rows}A"));
-            }
-            text.push_str("\x1b[J");
-        }
-        match with_colour(&io::stdout()) {
-            true => text.push_str(&update.text),
-            false => text.push_str(&anstream::adapter::strip_str(&update.text).to_string()),
-        }
-        match text.is_empty() {
-            true => Ok(()),
-            false => write_raw(text.as_bytes(), ""),
-        }
     }
 
     /// Whether the user can be asked: input and output are terminals.

@@ -73,13 +73,7 @@ fn built_in_tools_only_read_and_are_not_trusted() {
     let names: Vec<&str> = all.iter().map(Tool::name).collect();
     assert_eq!(
         names,
-        [
-            "list_files",
-            "read_file",
-            "search_files",
-            "calculate",
-            "fetch_url"
-        ]
+        ["list_files", "read_file", "search_files", "fetch_url"]
     );
     for tool in &all {
         assert_eq!(tool.effects(), Effects::ReadOnly, "{}", tool.name());

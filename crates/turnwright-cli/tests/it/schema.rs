@@ -192,7 +192,7 @@ fn endless_input_is_refused() {
         (&["schema", "check", "/dev/zero", "{}"][..], "the schema"),
         (&["schema", "check", "{}", "/dev/zero"], "the arguments"),
         (&["schema", "check", "-", "{}"], "the schema"),
-        (&["tools", "call", "calculate", "-"], "the arguments"),
+        (&["tools", "call", "list_files", "-"], "the arguments"),
         (&["tools", "id", "x", "-"], "the arguments"),
         (&["tools", "list", "--tools", "-"], "the tools file"),
         (&["serve-script", "-"], "the script"),

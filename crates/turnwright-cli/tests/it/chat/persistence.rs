@@ -29,7 +29,7 @@ fn prompt(model: &Model, request: usize) -> String {
 
 #[test]
 fn the_prompt_of_the_next_run_begins_with_that_of_the_last() {
-    let call = model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]);
+    let call = model::calls([("call_1", "list_files", "{}")]);
     let model = Model::plays([
         call,
         model::text("It is 42.", 2),
@@ -282,7 +282,7 @@ fn a_conversation_is_not_sent_to_another_server() {
 fn a_recorded_session_can_be_decoded() {
     let home = Folder::new();
     let model = Model::plays([
-        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::calls([("call_1", "list_files", "{}")]),
         model::text("42.", 2),
     ]);
     let record = home.file("session.json");
@@ -296,7 +296,7 @@ fn a_recorded_session_can_be_decoded() {
         assert_eq!(mode & 0o777, 0o600);
     }
     let decoded = crate::program::run(&["wire", "decode", record]).json();
-    assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
+    assert_eq!(decoded[0]["tool_calls"][0]["name"], "list_files");
     assert_eq!(decoded[1]["text"], "42.");
 }
 
@@ -305,7 +305,7 @@ fn sessions_of_all_protocols_can_be_recorded() {
     let home = Folder::new();
     for protocol in ["openai", "responses", "anthropic", "gemini", "ollama"] {
         let model = Model::plays([
-            model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+            model::calls([("call_1", "list_files", "{}")]),
             model::text("42.", 2),
         ]);
         let record = home.file(&format!("{protocol}.json"));
@@ -323,7 +323,7 @@ fn sessions_of_all_protocols_can_be_recorded() {
             "{protocol}: {ran:?}"
         );
         let decoded = crate::program::run(&["wire", "decode", record]).json();
-        assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
+        assert_eq!(decoded[0]["tool_calls"][0]["name"], "list_files");
         assert_eq!(decoded[1]["text"], "42.");
     }
 }
