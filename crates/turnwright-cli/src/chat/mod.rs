@@ -69,7 +69,6 @@ async fn converse(
         Some(name) => name.clone(),
         None => default_name(&agent.folder, &agent.model.address),
     };
-    // A database of an earlier release is migrated, which may take a while.
     screen.busy("opening the database");
     let conversation = match options.forget {
         true => None,
@@ -87,7 +86,7 @@ async fn converse(
         again: options.again,
         signals,
     };
-    session.hold(runner, screen).await
+    session.converse(runner, screen).await
 }
 
 /// The default conversation: one per directory and server, so that messages are not sent to another server by accident.

@@ -43,7 +43,6 @@ impl OpenConversation {
             note,
             noted: Cell::new(false),
         };
-        ChatNote::move_from_memory(&conversation.storage, &conversation.id()).await?;
         if options.new {
             conversation.part = conversation.part.next_empty(&conversation.storage).await?;
         } else if !options.agent.switch_server {

@@ -39,7 +39,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn hold(
+    pub(super) async fn converse(
         mut self,
         runner: TurnRunnerBuilder,
         screen: Screen,

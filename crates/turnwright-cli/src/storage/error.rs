@@ -29,7 +29,6 @@ pub(crate) fn explain(error: anyhow::Error) -> anyhow::Error {
                 "a later release wrote it in format {found}, and this release knows formats up to {known}"
             )
         }
-        Kind::OlderFormat { .. } => "an earlier release wrote it".to_owned(),
         Kind::Corrupt => format!("it is damaged{}", detail(database)),
         Kind::ReadOnly => "it is read-only".to_owned(),
         Kind::Locked => "another process keeps it locked".to_owned(),
@@ -87,9 +86,6 @@ pub(crate) fn remedy(kind: Kind) -> Option<&'static str> {
         }
         Kind::NewerFormat { .. } => {
             "it was not changed; use the later release, or another file with `--store FILE`"
-        }
-        Kind::OlderFormat { .. } => {
-            "open it with a command that may write to it, such as `chat`, to migrate it"
         }
         Kind::Corrupt => {
             "keep a copy of it and of its -wal file, and restore a backup; or use another file with `--store FILE`"

@@ -4,12 +4,12 @@
 //! codes of envelopes in prompts) and `FILE.chats` (the input history of each conversation, and a lock for the chat that has it
 //! open).
 
+mod chat_lock;
 mod chat_note;
 mod consents;
 mod conversation;
 mod error;
-mod files;
-mod inspect;
+mod new_file;
 
 use std::fs;
 use std::io;
@@ -23,12 +23,12 @@ use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
 
+pub(crate) use chat_lock::ChatLock;
 pub(crate) use chat_note::{ChatNote, other_server};
 pub(crate) use consents::{Consent, Consents};
-pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
+pub(crate) use conversation::{ConversationPart, check_name, parts_of};
 pub(crate) use error::{database_error, explain, remedy};
-pub(crate) use files::NewFile;
-pub(crate) use inspect::{Inspected, inspect};
+pub(crate) use new_file::NewFile;
 
 use crate::args::StoreFile;
 use crate::exit::misuse;
@@ -198,19 +198,19 @@ impl Storage {
             true => Arc::new(open_spool(&place).await?),
             false => Arc::new(MemorySpool::default()),
         };
-        let error = match Storage::with(place.clone(), Some(spool), true).await {
-            Ok(storage) => return Ok(Some(storage)),
-            Err(error) => error,
-        };
-        match SqliteError::of(&error).map(SqliteError::kind) {
-            // An earlier release wrote it: migrate it.
-            Some(Kind::OlderFormat { .. }) => Storage::open_to_write(place).await.map(Some),
-            Some(Kind::ReadOnly) => Err(misuse(format!(
-                "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy it \
-                 elsewhere, and use the copy with `--store FILE`",
-                place.file.display()
-            ))),
-            _ => Err(error.into()),
+        let file = place.file.clone();
+        match Storage::with(place, Some(spool), true).await {
+            Ok(storage) => Ok(Some(storage)),
+            Err(error)
+                if SqliteError::of(&error).is_some_and(|error| error.kind() == Kind::ReadOnly) =>
+            {
+                Err(misuse(format!(
+                    "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy \
+                     it elsewhere, and use the copy with `--store FILE`",
+                    file.display()
+                )))
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

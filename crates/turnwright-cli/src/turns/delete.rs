@@ -228,7 +228,7 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
                 {
                     batch = batch.fencing_token(lease.fencing_token.saturating_add(1));
                 }
-                if is_of_conversation(record.kind()) || !summary.holds(stored.position) {
+                if is_of_conversation(record.kind()) || !summary.contains(stored.position) {
                     continue;
                 }
                 let artifacts = record.artifacts().iter();
@@ -246,7 +246,7 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
             }
             for damaged in &loaded.damaged {
                 let kind = damaged.kind.filter(|kind| !is_of_conversation(*kind));
-                if let Some(kind) = kind.filter(|_| summary.holds(damaged.position)) {
+                if let Some(kind) = kind.filter(|_| summary.contains(damaged.position)) {
                     // Its bytes in the spool are found by the sweep later.
                     deleted.records += 1;
                     batch = batch.delete(kind, &*damaged.id);

@@ -16,7 +16,7 @@ use super::find::find;
 use super::summary::{conversation_ids_of, no_conversation};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::storage::{ChatNote, NewFile, Storage};
+use crate::storage::{NewFile, Storage};
 use crate::terminal::{Screen, json};
 use crate::units::plural;
 
@@ -140,7 +140,9 @@ impl Export {
                 }
             };
             // Leases are not part of the conversation.
-            if record.kind() == RecordKind::Lease || (self.turn_alone && ChatNote::is(&record)) {
+            if record.kind() == RecordKind::Lease
+                || (self.turn_alone && record.kind() == RecordKind::ConversationInfo)
+            {
                 continue;
             }
             let mut value = record.to_value()?;

@@ -40,7 +40,6 @@ pub(super) async fn run(
         if !summary.is_resumable() {
             return Ok((summary, None));
         }
-        ChatNote::move_from_memory(&storage, &summary.conversation_id).await?;
         let chat_note = ChatNote::of(&storage, &summary.conversation_id).await?;
         let missing = chat_note.as_ref().map(|chat_note| {
             match options.agent.tool_files.files.is_empty() && storage.place.named {

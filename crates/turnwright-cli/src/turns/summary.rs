@@ -213,7 +213,7 @@ impl TurnSummary {
     }
 
     /// Whether a position in the conversation is within the turn.
-    pub(super) fn holds(&self, position: Position) -> bool {
+    pub(super) fn contains(&self, position: Position) -> bool {
         position >= self.position && self.next.is_none_or(|next| position < next)
     }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use turnwright::record::Memory;
-use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::model;
 
@@ -326,54 +325,6 @@ fn sessions_of_all_protocols_can_be_recorded() {
         assert_eq!(decoded[0]["tool_calls"][0]["name"], "list_files");
         assert_eq!(decoded[1]["text"], "42.");
     }
-}
-
-/// Makes the note of a chat a memory, as earlier versions stored it.
-fn note_as_memory(home: &Folder, conversation: &str) {
-    let all = records(&file_of(home), conversation);
-    let info = all.iter().find(|item| item["kind"] == "conversation_info");
-    let data: Value = serde_json::from_str(info.unwrap()["data"].as_str().unwrap()).unwrap();
-    let at = "2026-01-01T00:00:00.000000000Z";
-    let memory = json!({
-        "v": 1, "kind": "memory", "id": "turnwright-chat", "createdAt": at, "updatedAt": at,
-        "text": data["turnwright-chat"].to_string(),
-    });
-    stored::look(&file_of(home), async |store| {
-        let id = ConversationId::new(conversation);
-        let kind = RecordKind::ConversationInfo;
-        store.delete(&id, kind, "info").await.unwrap();
-    });
-    stored::put(&file_of(home), conversation, &memory);
-}
-
-fn kinds(home: &Folder, conversation: &str) -> Vec<String> {
-    let all = records(&file_of(home), conversation);
-    let kinds = all.iter().map(|item| item["kind"].as_str().unwrap());
-    kinds.map(str::to_owned).collect()
-}
-
-#[test]
-fn the_note_of_an_earlier_version_counts_and_is_moved() {
-    let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| model::text(text, 1)));
-    assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
-    note_as_memory(&home, "default");
-
-    // Another server is refused by what the old note says, and the note is not lost.
-    let other = Model::plays([model::text("No.", 1)]);
-    let ran = run_piped(&other, &home, &[], "elsewhere\n");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("this conversation is with"), "{}", ran.err);
-    assert!(ran.err.contains(&model.url()), "{}", ran.err);
-
-    // The same server goes on. The model sees nothing of the note.
-    assert_eq!(run_piped(&model, &home, &[], "second\n").code, 0);
-    let sent = prompt(&model, 1);
-    assert!(sent.contains("first") && !sent.contains("folder"), "{sent}");
-    let kinds = kinds(&home, "default");
-    assert!(!kinds.contains(&"memory".to_owned()), "{kinds:?}");
-    let infos = kinds.iter().filter(|kind| *kind == "conversation_info");
-    assert_eq!(infos.count(), 1, "{kinds:?}");
 }
 
 #[test]

@@ -1,43 +1,10 @@
-//! Files and directories that only their owner can access.
+//! Replaces a file at once.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use turnwright::files::create_private_file;
-
-/// Opens or creates a file to be locked.
-pub(super) fn lock_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Whether an open file is the one at this path.
-#[cfg(unix)]
-pub(super) fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(file), Ok(there)) => (file.dev(), file.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
-}
-
-/// Whether an open file is the one at this path. Such files are never removed on this system.
-#[cfg(not(unix))]
-pub(super) fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
-/// Removes a file if it exists.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
 
 /// A file that is written next to its target and replaces it when it is complete. Dropping it removes an incomplete file.
 pub(crate) struct NewFile {
