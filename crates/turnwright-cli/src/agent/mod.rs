@@ -156,7 +156,7 @@ impl Agent {
     /// Warnings for the user before a chat starts.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        let home = etcetera::home_dir().ok();
+        let home = std::env::home_dir();
         let home = home.and_then(|home| home.canonicalize().ok());
         let is_large = self.folder.parent().is_none() || home.as_deref() == Some(&self.folder);
         if is_large && self.builtin_tools {

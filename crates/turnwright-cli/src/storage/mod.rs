@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use etcetera::BaseStrategy as _;
 use turnwright::spool::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
@@ -123,12 +122,25 @@ fn home() -> anyhow::Result<PathBuf> {
     if let Some(options) = std::env::var_os(HOME).filter(|options| !options.is_empty()) {
         return Ok(options.into());
     }
-    let system = etcetera::choose_base_strategy().map_err(|error| {
+    let system = data_dir().ok_or_else(|| {
         misuse(format!(
-            "no data directory for conversations: {error}. Set {HOME}, or use a file with `--store FILE`"
+            "no data directory for conversations: the user has no home directory. Set {HOME}, or use a file with `--store FILE`"
         ))
     })?;
-    Ok(system.data_dir().join("turnwright"))
+    Ok(system.join("turnwright"))
+}
+
+/// The user's data directory: that of the XDG base directories, or `APPDATA` on Windows.
+fn data_dir() -> Option<PathBuf> {
+    let name = if cfg!(windows) {
+        "APPDATA"
+    } else {
+        "XDG_DATA_HOME"
+    };
+    let named = std::env::var_os(name).map(PathBuf::from);
+    named
+        .filter(|dir| dir.is_absolute())
+        .or_else(|| Some(std::env::home_dir()?.join(".local/share")))
 }
 
 /// An open database with the files next to it.
