@@ -1,6 +1,7 @@
 //! Tools for the files in one directory. No path and no link leads out of it.
 
 mod folder;
+mod gitignore;
 mod list_files;
 mod read_file;
 mod search_files;
