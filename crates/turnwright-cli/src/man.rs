@@ -26,13 +26,14 @@ pub(crate) fn run(
     };
     let pages = write_pages(&command, &rename, dir)
         .map_err(|error| misuse(format!("cannot write to `{}`: {error}", dir.display())))?;
-    match screen.is_json() {
-        true => screen.value(&json!({ "dir": dir, "pages": pages }))?,
-        false => screen.line(format_args!(
+    if screen.is_json() {
+        screen.value(&json!({ "dir": dir, "pages": pages }))?
+    } else {
+        screen.line(format_args!(
             "Wrote {} to {}",
             plural(pages, "man page"),
             dir.display()
-        ))?,
+        ))?
     }
     Ok(Exit::Done)
 }

@@ -93,12 +93,13 @@ fn checkout(path: &Path) -> anyhow::Result<PathBuf> {
     let full = path
         .canonicalize()
         .map_err(|error| misuse(format!("cannot read `--path {shown}`: {error}")))?;
-    match is_checkout(&full) {
-        true => Ok(full),
-        false => Err(misuse(format!(
+    if is_checkout(&full) {
+        Ok(full)
+    } else {
+        Err(misuse(format!(
             "`--path {shown}` is not a checkout of Turnwright: it has no `crates/turnwright/Cargo.toml`. Pass the root directory \
              of the repository"
-        ))),
+        )))
     }
 }
 
@@ -113,9 +114,10 @@ fn not_created(dir: &Path, error: &io::Error) -> anyhow::Error {
 }
 
 fn write_files(name: &str, dir: &Path, checkout: Option<&Path>) -> io::Result<()> {
-    let workspace = match in_workspace(dir)? {
-        true => "\n# Not a member of the workspace in a directory above this one.\n[workspace]\n",
-        false => "",
+    let workspace = if in_workspace(dir)? {
+        "\n# Not a member of the workspace in a directory above this one.\n[workspace]\n"
+    } else {
+        ""
     };
     let replacements = [
         ("{{name}}", name.to_owned()),

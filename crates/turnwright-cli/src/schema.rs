@@ -38,9 +38,10 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let args = shown_json(checked.value());
     screen.line(format_args!("{} {args}", paint(style::GOOD, "ok")))?;
     for repair in checked.repairs() {
-        let what = match is_default(repair) {
-            true => "filled in",
-            false => "repaired",
+        let what = if is_default(repair) {
+            "filled in"
+        } else {
+            "repaired"
         };
         screen.line(format_args!("  {what} {}", in_words(repair)))?;
     }
@@ -79,21 +80,23 @@ fn reject_schema(error: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exi
         let place = place(&problem.pointer, "the schema");
         format!("\n  {place}: {}", problem.message)
     });
-    let listed = match problems.is_empty() {
-        true => format!(": {error}"),
-        false => format!(
+    let listed = if problems.is_empty() {
+        format!(": {error}")
+    } else {
+        format!(
             ". Fix or remove these keywords:{}",
             listed.collect::<String>()
-        ),
+        )
     };
     Err(misuse(format!("the schema cannot be enforced{listed}")))
 }
 
 /// A JSON pointer for users. The root pointer is empty and gets a name.
 fn place(pointer: &str, root: &str) -> String {
-    match pointer.is_empty() {
-        true => root.to_owned(),
-        false => plain(pointer).into_owned(),
+    if pointer.is_empty() {
+        root.to_owned()
+    } else {
+        plain(pointer).into_owned()
     }
 }
 

@@ -27,19 +27,17 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     let url = base_url(&server, options.protocol);
     // Before the address is printed: its reader may stop the server at once.
     let mut signals = Signals::listen()?;
-    match screen.is_json() {
-        true => screen.value(&json!({ "url": url }))?,
-        false => screen.line(format_args!("listening on {url}"))?,
+    if screen.is_json() {
+        screen.value(&json!({ "url": url }))?
+    } else {
+        screen.line(format_args!("listening on {url}"))?
     }
     loop {
         tokio::select! {
             biased;
             Some(request) = requests.recv() => {
                 // The server is useful even if its output is not read.
-                let _ = match screen.is_json() {
-                    true => screen.value(&request.as_json(of)),
-                    false => screen.line(request.in_words(of)).map_err(Into::into),
-                };
+                let _ = if screen.is_json() { screen.value(&request.as_json(of)) } else { screen.line(request.in_words(of)).map_err(Into::into) };
             }
             // Ctrl-C, or a request to terminate.
             _ = signals.next() => break,

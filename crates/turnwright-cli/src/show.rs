@@ -212,9 +212,10 @@ impl Show {
                     self.screen.line("")?;
                 }
                 self.has_text = true;
-                let form = match markdown {
-                    true => Form::Markdown(MarkdownStream::default()),
-                    false => Form::Plain(Flow::new(width, MARGIN), style),
+                let form = if markdown {
+                    Form::Markdown(MarkdownStream::default())
+                } else {
+                    Form::Plain(Flow::new(width, MARGIN), style)
                 };
                 OpenText {
                     id: Arc::clone(&delta.id),
@@ -252,12 +253,11 @@ impl Show {
             Form::Plain(mut flow, style) => {
                 let rest = flow.end();
                 let end = if flow.is_within_line() { "\n" } else { "" };
-                match rest.is_empty() && end.is_empty() {
-                    true => Ok(()),
-                    false => {
-                        let rest = paint(style, rest);
-                        self.screen.write(format_args!("{rest}{end}"))
-                    }
+                if rest.is_empty() && end.is_empty() {
+                    Ok(())
+                } else {
+                    let rest = paint(style, rest);
+                    self.screen.write(format_args!("{rest}{end}"))
                 }
             }
             Form::Markdown(mut stream) => {
@@ -284,9 +284,10 @@ impl Show {
 
     /// Prints an event as a line of JSON.
     fn print_json(&mut self, event: &TurnEvent) -> anyhow::Result<()> {
-        match self.screen.is_json() {
-            true => self.screen.value(event),
-            false => Ok(()),
+        if self.screen.is_json() {
+            self.screen.value(event)
+        } else {
+            Ok(())
         }
     }
 
@@ -324,9 +325,10 @@ impl Show {
 
 /// A complete message of a model, behind the margin: rendered if the terminal can do that, otherwise as it is.
 pub(crate) fn answer(text: &str, screen: &Screen, markdown: bool) -> String {
-    match markdown && screen.can_render() {
-        true => markdown::render(text, screen.columns()),
-        false => quoted(text, screen.width()),
+    if markdown && screen.can_render() {
+        markdown::render(text, screen.columns())
+    } else {
+        quoted(text, screen.width())
     }
 }
 

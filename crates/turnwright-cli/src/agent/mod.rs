@@ -68,12 +68,13 @@ impl Agent {
         record: Option<&Path>,
     ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
         let folder = existing(options.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let builtin = match extensions.builtin_tools {
-            true => Builtin::In {
+        let builtin = if extensions.builtin_tools {
+            Builtin::In {
                 folder: &folder,
                 fetch: !options.no_fetch,
-            },
-            false => Builtin::None,
+            }
+        } else {
+            Builtin::None
         };
         let tools = toolbox::gather(builtin, extensions.tools, &options.tool_files.files)?;
         let (model, runner) = match extensions.model {
@@ -253,10 +254,11 @@ fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
             "cannot read the directory `{shown}`: {error}. Select another one with --folder"
         ))
     })?;
-    match full.is_dir() {
-        true => Ok(full),
-        false => Err(misuse(format!(
+    if full.is_dir() {
+        Ok(full)
+    } else {
+        Err(misuse(format!(
             "`{shown}` is not a directory. Select one with --folder"
-        ))),
+        )))
     }
 }

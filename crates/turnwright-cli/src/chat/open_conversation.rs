@@ -102,9 +102,10 @@ impl OpenConversation {
     /// The tools files of the last turn, if this chat has none. `None` if the turn is not of a chat.
     pub(super) async fn missing_tools(&self) -> Result<Option<Vec<PathBuf>>, StoreError> {
         let had = self.stored_note().await?.map(|note| note.tools);
-        Ok(match self.note.tools.is_empty() {
-            true => had,
-            false => had.map(|_| Vec::new()),
+        Ok(if self.note.tools.is_empty() {
+            had
+        } else {
+            had.map(|_| Vec::new())
         })
     }
 

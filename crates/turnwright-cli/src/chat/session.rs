@@ -50,9 +50,10 @@ impl Session {
             signal = signals.next() => return Ok(signal.exit()),
         };
         self.signals = signals;
-        let exit = match screen.is_interactive() {
-            true => self.interactive(screen, &runner, messages).await,
-            false => self.batch(screen, &runner).await,
+        let exit = if screen.is_interactive() {
+            self.interactive(screen, &runner, messages).await
+        } else {
+            self.batch(screen, &runner).await
         };
         if let Some(conversation) = &self.conversation {
             // Everything is stored already; only cleaning up could fail.
@@ -304,12 +305,13 @@ impl Session {
                 format!("conversation {name} ({many})")
             }
         };
-        let reads = match self.agent.builtin_tools {
-            true => format!(
+        let reads = if self.agent.builtin_tools {
+            format!(
                 "reads {} · ",
                 plain(&self.agent.folder.display().to_string())
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         screen.dim(format!("{reads}{conversation} · type /help for commands"))?;
         if let Some(summary) = mcp_servers::summary(&self.agent.mcp) {

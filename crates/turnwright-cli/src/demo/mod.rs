@@ -72,9 +72,10 @@ pub(crate) async fn run(options: &Demo, mut screen: Screen) -> anyhow::Result<Ex
     }
     show.screen.busy("counting the tokens of the raw output");
     let cost = cost::Cost::of(&shown, &show.tally, &server, took).await;
-    match show.screen.is_json() {
-        true => show.screen.value(&cost)?,
-        false => cost.show(&mut show.screen)?,
+    if show.screen.is_json() {
+        show.screen.value(&cost)?
+    } else {
+        cost.show(&mut show.screen)?
     }
     print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
     Ok(shown.exit())

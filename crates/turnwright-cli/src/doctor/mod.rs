@@ -19,12 +19,11 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     screen.busy("checking the compilers");
     let mut checks = vec![compiler::rust().await, compiler::c().await];
-    match own_model {
-        true => checks.push(Check::ok("model", "the program has its own model")),
-        false => {
-            screen.busy("checking the model server");
-            checks.extend(model::checks(&options).await);
-        }
+    if own_model {
+        checks.push(Check::ok("model", "the program has its own model"))
+    } else {
+        screen.busy("checking the model server");
+        checks.extend(model::checks(&options).await);
     }
     screen.busy("checking the store");
     checks.push(store::check(&options.storage).await);

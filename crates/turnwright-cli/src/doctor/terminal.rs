@@ -21,16 +21,18 @@ pub(super) fn check() -> Check {
         );
     }
     let columns = Screen::new(false).columns();
-    let colour = match with_colour(&io::stdout()) {
-        true => "colour",
-        false => "no colour",
+    let colour = if with_colour(&io::stdout()) {
+        "colour"
+    } else {
+        "no colour"
     };
-    match io::stdin().is_terminal() {
-        true => Check::ok("terminal", format!("{columns} columns, {colour}")),
-        false => Check::warn(
+    if io::stdin().is_terminal() {
+        Check::ok("terminal", format!("{columns} columns, {colour}"))
+    } else {
+        Check::warn(
             "terminal",
             "the input is not a terminal: approvals cannot be asked for",
             "run `chat` without redirecting its input",
-        ),
+        )
     }
 }

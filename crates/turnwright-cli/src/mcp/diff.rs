@@ -53,8 +53,9 @@ pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<E
             }
         }
     }
-    Ok(match count == 0 && is_complete {
-        true => Exit::Done,
-        false => Exit::No,
+    Ok(if count == 0 && is_complete {
+        Exit::Done
+    } else {
+        Exit::No
     })
 }

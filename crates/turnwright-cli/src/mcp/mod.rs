@@ -108,11 +108,10 @@ fn warn_of_keys(config: &Config) {
 }
 
 fn show_trusted(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
-    match screen.is_json() {
-        true => {
-            let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
-            screen.value(&trusted)
-        }
-        false => Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?),
+    if screen.is_json() {
+        let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
+        screen.value(&trusted)
+    } else {
+        Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?)
     }
 }

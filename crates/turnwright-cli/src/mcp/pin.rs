@@ -22,10 +22,7 @@ pub(super) async fn run(
     });
     servers.mcp.stop().await;
     let (before, pins, is_complete, tools) = pinned?;
-    let exit = match is_complete {
-        true => Exit::Done,
-        false => Exit::No,
-    };
+    let exit = if is_complete { Exit::Done } else { Exit::No };
     let lock = lock_file(&servers.config);
     if !screen.is_json() {
         for item in &unusable {

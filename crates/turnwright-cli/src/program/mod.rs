@@ -197,9 +197,10 @@ impl Program {
         };
         let overview = overview(&command);
         let command = command.before_help(overview);
-        match self.extensions.builtin_tools {
-            true => command,
-            false => hide_builtin_options(command),
+        if self.extensions.builtin_tools {
+            command
+        } else {
+            hide_builtin_options(command)
         }
     }
 
@@ -211,9 +212,10 @@ impl Program {
     fn print_usage(&self, error: &clap::Error) -> ExitCode {
         let text = self.with_own_name(&error.render().ansi().to_string());
         // If the output is closed, the exit code is all that is left to report.
-        let _ = match error.use_stderr() {
-            true => write!(anstream::stderr(), "{text}"),
-            false => write!(anstream::stdout(), "{text}"),
+        let _ = if error.use_stderr() {
+            write!(anstream::stderr(), "{text}")
+        } else {
+            write!(anstream::stdout(), "{text}")
         };
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     }

@@ -152,15 +152,14 @@ fn the_command_line_is_consistent_and_every_command_has_examples() {
                     "{name} {arg}: {help}"
                 );
             }
-            match command.has_subcommands() {
-                true => check(command),
-                false => {
-                    let after = command.get_after_help().map(ToString::to_string);
-                    assert!(
-                        after.is_some_and(|text| text.contains("Examples:")),
-                        "{name}"
-                    );
-                }
+            if command.has_subcommands() {
+                check(command)
+            } else {
+                let after = command.get_after_help().map(ToString::to_string);
+                assert!(
+                    after.is_some_and(|text| text.contains("Examples:")),
+                    "{name}"
+                );
             }
         }
     }

@@ -73,9 +73,10 @@ impl ChatLock {
     pub(crate) fn clear(self) -> io::Result<()> {
         remove(&self.history)?;
         // On other systems a lock cannot be matched with its file, so the file stays.
-        match cfg!(unix) {
-            true => remove(&self.place),
-            false => Ok(()),
+        if cfg!(unix) {
+            remove(&self.place)
+        } else {
+            Ok(())
         }
     }
 }

@@ -57,11 +57,12 @@ impl ConversationPart {
         }
         let first = Query::all().limit(1);
         let loaded = storage.store.load(&named.conversation_id(), &first).await?;
-        match loaded.records.is_empty() {
-            false => Ok(named),
-            true => Err(misuse(format!(
+        if loaded.records.is_empty() {
+            Err(misuse(format!(
                 "no conversation `{name}`. See `turnwright turns list`"
-            ))),
+            )))
+        } else {
+            Ok(named)
         }
     }
 
@@ -120,11 +121,12 @@ pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
         && name.chars().all(ch)
         && !name.starts_with('.')
         && !name.contains("..");
-    match plain {
-        true => Ok(()),
-        false => Err(misuse(format!(
+    if plain {
+        Ok(())
+    } else {
+        Err(misuse(format!(
             "invalid conversation name: use 1 to {MAX_NAME_LEN} of the characters A-Z a-z 0-9 . _ - and do not begin with a dot"
-        ))),
+        )))
     }
 }
 

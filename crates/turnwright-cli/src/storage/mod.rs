@@ -74,9 +74,10 @@ impl StorageLocation {
 
     /// The options that select this file in another command, quoted for a shell.
     pub(crate) fn option(&self) -> String {
-        let mut option = match self.named {
-            true => format!(" --store {}", shell_path(&self.file)),
-            false => String::new(),
+        let mut option = if self.named {
+            format!(" --store {}", shell_path(&self.file))
+        } else {
+            String::new()
         };
         if let Some(results) = &self.results {
             option.push_str(&format!(" --results {}", shell_path(results)));
@@ -175,9 +176,10 @@ impl Storage {
         nothing_to: &str,
     ) -> anyhow::Result<Self> {
         let place = StorageLocation::of(options)?;
-        match place.is_there()? {
-            true => Storage::open_to_write(place).await,
-            false => Err(nothing_yet(nothing_to)),
+        if place.is_there()? {
+            Storage::open_to_write(place).await
+        } else {
+            Err(nothing_yet(nothing_to))
         }
     }
 
@@ -206,9 +208,10 @@ impl Storage {
         if !place.is_there()? {
             return Ok(None);
         }
-        let spool: Arc<dyn Spool> = match place.results().is_dir() {
-            true => Arc::new(open_spool(&place).await?),
-            false => Arc::new(MemorySpool::default()),
+        let spool: Arc<dyn Spool> = if place.results().is_dir() {
+            Arc::new(open_spool(&place).await?)
+        } else {
+            Arc::new(MemorySpool::default())
         };
         let file = place.file.clone();
         match Storage::with(place, Some(spool), true).await {

@@ -30,9 +30,10 @@ impl NewFile {
     pub(crate) fn persist(mut self, replaces: bool) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()?;
-        match replaces {
-            true => fs::rename(&self.temporary, &self.target),
-            false => fs::hard_link(&self.temporary, &self.target),
+        if replaces {
+            fs::rename(&self.temporary, &self.target)
+        } else {
+            fs::hard_link(&self.temporary, &self.target)
         }
     }
 }

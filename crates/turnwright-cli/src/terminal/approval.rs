@@ -218,9 +218,10 @@ impl<'g> Question<'g> {
         let outer = self.gate.question.get("outerTools");
         let outer = outer.and_then(Value::as_array).into_iter().flatten();
         let outer: Vec<&str> = outer.filter_map(Value::as_str).collect();
-        let by = match outer.is_empty() {
-            true => String::new(),
-            false => format!(" (called by {})", one_line(&outer.join(" > "), 64)),
+        let by = if outer.is_empty() {
+            String::new()
+        } else {
+            format!(" (called by {})", one_line(&outer.join(" > "), 64))
         };
         screen.painted(style::WARN, format_args!("? {tool}{by} needs approval"))?;
         let lines = self.lines(screen);
@@ -271,8 +272,9 @@ pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
 
 /// Prints how a question was settled, unless the output is JSON.
 pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
-    match screen.is_json() {
-        true => Ok(()),
-        false => screen.paragraph(style::WARN, "  ", text),
+    if screen.is_json() {
+        Ok(())
+    } else {
+        screen.paragraph(style::WARN, "  ", text)
     }
 }

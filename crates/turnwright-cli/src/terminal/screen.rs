@@ -123,9 +123,10 @@ impl Screen {
     /// The columns of the terminal, else those of `COLUMNS`. A terminal that does not report its size has 80. `None` if the
     /// output is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
-        let (columns, is_terminal) = match self.on_stderr {
-            true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
-            false => (columns_of(&io::stdout()), io::stdout().is_terminal()),
+        let (columns, is_terminal) = if self.on_stderr {
+            (columns_of(&io::stderr()), io::stderr().is_terminal())
+        } else {
+            (columns_of(&io::stdout()), io::stdout().is_terminal())
         };
         let from_environment = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
         let columns = columns

@@ -56,10 +56,7 @@ pub(super) async fn call(tools: Vec<Tool>, name: &str, args: Value) -> Arc<ToolC
 pub(super) async fn result_of(tools: Vec<Tool>, name: &str, args: Value) -> Result<String, String> {
     let call = call(tools, name, args).await;
     let text = call.text().await.unwrap();
-    match call.is_error() {
-        true => Err(text),
-        false => Ok(text),
-    }
+    if call.is_error() { Err(text) } else { Ok(text) }
 }
 
 fn tools(folder: &Path, fetch: bool) -> anyhow::Result<Vec<Tool>> {

@@ -23,9 +23,10 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
         Some(timeout) => format!("{} s", timeout.as_secs_f64()),
         None => "none".to_owned(),
     };
-    let trusted = match tool.is_trusted() {
-        true => "trusted",
-        false => "not trusted",
+    let trusted = if tool.is_trusted() {
+        "trusted"
+    } else {
+        "not trusted"
     };
     let kind = tool.artifact_kind();
     let mut flow = vec![effects(tool)];

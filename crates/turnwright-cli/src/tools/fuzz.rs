@@ -33,9 +33,10 @@ pub(super) fn run(
             screen.value(&to_value(&report))?;
             continue;
         }
-        let verdict = match report.is_ok() {
-            true => paint(style::GOOD, "passed"),
-            false => paint(style::BAD, "failed"),
+        let verdict = if report.is_ok() {
+            paint(style::GOOD, "passed")
+        } else {
+            paint(style::BAD, "failed")
         };
         let name = paint(style::NAME, tool.name());
         screen.line(format_args!("{name}: {verdict}"))?;

@@ -10,9 +10,10 @@ use crate::text;
 pub(super) fn run(options: &ToolsId, screen: &mut Screen) -> anyhow::Result<Exit> {
     let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
     let id = turnwright::call::checksum(&options.name, arguments);
-    match screen.is_json() {
-        true => screen.value(&json!({ "name": options.name, "checksum": id }))?,
-        false => screen.line(id)?,
+    if screen.is_json() {
+        screen.value(&json!({ "name": options.name, "checksum": id }))?
+    } else {
+        screen.line(id)?
     }
     Ok(Exit::Done)
 }

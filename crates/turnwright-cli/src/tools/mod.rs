@@ -28,12 +28,13 @@ pub(crate) async fn run(
         ..
     } = extensions;
     let gather = |sources: &Sources| {
-        let builtin = match builtin_tools {
-            true => Builtin::In {
+        let builtin = if builtin_tools {
+            Builtin::In {
                 folder: &sources.folder,
                 fetch: true,
-            },
-            false => Builtin::None,
+            }
+        } else {
+            Builtin::None
         };
         toolbox::gather(builtin, tools, &sources.tool_files.files)
     };

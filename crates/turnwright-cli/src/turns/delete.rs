@@ -252,9 +252,10 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
                     batch = batch.delete(kind, &*damaged.id);
                 }
             }
-            match spooled.is_empty() || storage.has_results {
-                true => batch,
-                false => Batch::new(),
+            if spooled.is_empty() || storage.has_results {
+                batch
+            } else {
+                Batch::new()
             }
         });
     update.await?;

@@ -81,9 +81,10 @@ async fn select(
             selected.push((conversation_id, Query::all()));
         }
     }
-    match selected.is_empty() {
-        false => Ok(selected),
-        true => Err(no_conversation(storage, name)),
+    if selected.is_empty() {
+        Err(no_conversation(storage, name))
+    } else {
+        Ok(selected)
     }
 }
 

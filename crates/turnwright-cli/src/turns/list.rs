@@ -37,9 +37,10 @@ pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow
         let (records, unread) = summary.records(&storage).await?;
         found.damaged.extend(unread);
         let digest = summary.digest(&records);
-        match screen.is_json() {
-            true => screen.value(&summary.to_value(&digest)?)?,
-            false => show(&mut screen, summary, &digest, length)?,
+        if screen.is_json() {
+            screen.value(&summary.to_value(&digest)?)?
+        } else {
+            show(&mut screen, summary, &digest, length)?
         }
     }
     if !screen.is_json() {

@@ -89,9 +89,10 @@ pub(super) async fn conversation_ids_of(
     name: &str,
 ) -> Result<Vec<ConversationId>, StoreError> {
     let part = ConversationPart::named(name);
-    let parts = match part.name == name {
-        true => parts_of(storage, name).await?,
-        false => vec![part],
+    let parts = if part.name == name {
+        parts_of(storage, name).await?
+    } else {
+        vec![part]
     };
     Ok(parts.iter().map(|part| part.conversation_id()).collect())
 }

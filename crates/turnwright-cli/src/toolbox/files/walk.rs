@@ -137,9 +137,10 @@ impl<'f> Walk<'f> {
                 break;
             }
             self.seen += 1;
-            let path = match path == Path::new(".") {
-                true => PathBuf::from(&name),
-                false => path.join(&name),
+            let path = if path == Path::new(".") {
+                PathBuf::from(&name)
+            } else {
+                path.join(&name)
             };
             if self.is_wanted(&path, &name, kind, &rules) {
                 found.push(Found { path, kind });
