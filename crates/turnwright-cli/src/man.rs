@@ -21,20 +21,14 @@ pub(crate) fn run(
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let Some(dir) = &options.dir else {
-        screen.write(page(&command, &rename))?;
+        screen.content(page(&command, &rename).as_bytes())?;
         return Ok(Exit::Done);
     };
     let pages = write_pages(&command, &rename, dir)
         .map_err(|error| misuse(format!("cannot write to `{}`: {error}", dir.display())))?;
-    if screen.is_json() {
-        screen.value(&json!({ "dir": dir, "pages": pages }))?
-    } else {
-        screen.line(format_args!(
-            "Wrote {} to {}",
-            plural(pages, "man page"),
-            dir.display()
-        ))?
-    }
+    screen.value(&json!({ "dir": dir, "pages": pages }))?;
+    let (pages, dir) = (plural(pages, "man page"), dir.display());
+    screen.line(format_args!("Wrote {pages} to {dir}"))?;
     Ok(Exit::Done)
 }
 

@@ -27,11 +27,8 @@ pub(crate) async fn run(options: Models, mut screen: Screen) -> anyhow::Result<E
     let models =
         models.with_context(|| format!("cannot list the models of {}", server.address()))?;
     for model in &models {
-        if screen.is_json() {
-            screen.value(&json!({ "model": model }))?
-        } else {
-            screen.line(one_line(model, NAME))?
-        }
+        screen.value(&json!({ "model": model }))?;
+        screen.line(one_line(model, NAME))?;
     }
     if models.is_empty() {
         Ok(Exit::No)

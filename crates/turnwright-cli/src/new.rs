@@ -46,11 +46,8 @@ pub(crate) fn run(options: &args::New, mut screen: Screen) -> anyhow::Result<Exi
     fs::create_dir(dir).map_err(|error| not_created(dir, &error))?;
     write_files(name, dir, checkout.as_deref())
         .with_context(|| format!("cannot write the package `{}`", dir.display()))?;
-    if screen.is_json() {
-        let files: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
-        screen.value(&json!({ "package": name, "dir": dir, "files": files }))?;
-        return Ok(Exit::Done);
-    }
+    let files: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+    screen.value(&json!({ "package": name, "dir": dir, "files": files }))?;
     screen.line(format_args!(
         "{} the package `{name}`",
         paint(style::GOOD, "Created")

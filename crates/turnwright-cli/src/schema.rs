@@ -30,11 +30,8 @@ pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result
 }
 
 fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
-    if screen.is_json() {
-        let (args, repairs) = (checked.value(), checked.repairs());
-        screen.value(&json!({ "ok": true, "args": args, "repairs": repairs }))?;
-        return Ok(Exit::Done);
-    }
+    let (args, repairs) = (checked.value(), checked.repairs());
+    screen.value(&json!({ "ok": true, "args": args, "repairs": repairs }))?;
     let args = shown_json(checked.value());
     screen.line(format_args!("{} {args}", paint(style::GOOD, "ok")))?;
     for repair in checked.repairs() {
@@ -50,14 +47,11 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 fn reject_args(invalid: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (faults, more) = (invalid.faults(), invalid.more_faults());
-    if screen.is_json() {
-        let mut report = json!({ "ok": false, "faults": faults });
-        if let (Value::Object(report), 1..) = (&mut report, more) {
-            report.insert("more".to_owned(), more.into());
-        }
-        screen.value(&report)?;
-        return Ok(Exit::No);
+    let mut report = json!({ "ok": false, "faults": faults });
+    if let (Value::Object(report), 1..) = (&mut report, more) {
+        report.insert("more".to_owned(), more.into());
     }
+    screen.value(&report)?;
     screen.painted(style::BAD, "invalid")?;
     for fault in faults {
         let place = place(&fault.pointer, "the arguments");

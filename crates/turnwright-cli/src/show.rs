@@ -282,15 +282,6 @@ impl Show {
         self.screen.busy("waiting for the model");
     }
 
-    /// Prints an event as a line of JSON.
-    fn print_json(&mut self, event: &TurnEvent) -> anyhow::Result<()> {
-        if self.screen.is_json() {
-            self.screen.value(event)
-        } else {
-            Ok(())
-        }
-    }
-
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
         let error = outcome.error();
         if self.screen.is_json() {
@@ -349,7 +340,7 @@ impl Viewer for Show {
                 self.ended = Some(event);
                 Ok(())
             }
-            _ if self.screen.is_json() => self.print_json(&event),
+            _ if self.screen.is_json() => self.screen.value(&event),
             kind @ (TurnEventKind::ToolCall(_) | TurnEventKind::ToolCallIncomplete(_)) => {
                 self.show(kind).await
             }
@@ -363,7 +354,7 @@ impl Viewer for Show {
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
-        self.print_json(event)
+        self.screen.value(event)
     }
 
     fn after_question(&mut self) {

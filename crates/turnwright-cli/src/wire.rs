@@ -8,7 +8,7 @@ use turnwright_testkit::cassette::Exchange;
 
 use crate::args::WireDecode;
 use crate::exit::{Exit, misuse};
-use crate::terminal::{Screen, json as shown_json};
+use crate::terminal::Screen;
 use crate::text;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result
                 exit = Exit::No;
             }
             // JSON also without `--json`.
-            screen.line(shown_json(&line(&file, index, decoded)))?;
+            screen.json_line(&line(&file, index, decoded))?;
         }
     }
     Ok(exit)

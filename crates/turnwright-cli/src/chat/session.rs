@@ -252,7 +252,7 @@ impl Session {
             let conversation = last.conversation_id.as_str();
             return show.resume(runner, conversation, last.id()).await;
         }
-        if deleted && !show.screen.is_json() {
+        if deleted {
             let text = "this conversation was deleted meanwhile and starts again";
             show.screen.warn(text)?;
         }

@@ -26,10 +26,7 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
         let label = servers.config.label(alias);
         for difference in &status.differences {
             count += 1;
-            if screen.is_json() {
-                screen.value(&value(servers, alias, difference))?;
-                continue;
-            }
+            screen.value(&value(servers, alias, difference))?;
             let text = plain(&difference.to_string()).into_owned();
             let text = paint(style::WARN, text);
             screen.line(format_args!("{}: {text}", paint(style::BOLD, &label)))?;

@@ -108,10 +108,6 @@ fn warn_of_keys(config: &Config) {
 }
 
 fn show_trusted(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
-    if screen.is_json() {
-        let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
-        screen.value(&trusted)
-    } else {
-        Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?)
-    }
+    screen.value(&serde_json::json!({ "trusted": config.path, "digest": config.digest }))?;
+    Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?)
 }

@@ -102,10 +102,7 @@ async fn serve_http(service: McpService, port: u16, mut screen: Screen) -> anyho
         })
     })?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
-    if screen.is_json() {
-        screen.value(&json!({ "url": url }))?
-    } else {
-        screen.line(format_args!("listening on {url}"))?
-    }
+    screen.value(&json!({ "url": url }))?;
+    screen.line(format_args!("listening on {url}"))?;
     Ok(service.http().serve_on(listener).await?)
 }

@@ -277,7 +277,7 @@ fn print_completions(
     let mut text = Vec::new();
     // Through memory: `generate` panics if the output is closed.
     clap_complete::generate(options.shell, &mut command, name, &mut text);
-    screen.write(String::from_utf8_lossy(&text))?;
+    screen.content(&text)?;
     Ok(Exit::Done)
 }
 

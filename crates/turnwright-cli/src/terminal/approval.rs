@@ -84,9 +84,7 @@ impl ApprovalPrompt {
     }
 
     async fn approve(&self, screen: &mut Screen, asked: &Question<'_>) -> anyhow::Result<bool> {
-        if !screen.is_json() {
-            asked.show(screen)?;
-        }
+        asked.show(screen)?;
         match &self.editor {
             _ if self.approve_all => {
                 note(screen, &format!("approved {BY_OPTION}"))?;
@@ -270,11 +268,7 @@ pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
     lines(&shown_json(args), width).join("\n")
 }
 
-/// Prints how a question was settled, unless the output is JSON.
+/// Prints how a question was settled.
 pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
-    if screen.is_json() {
-        Ok(())
-    } else {
-        screen.paragraph(style::WARN, "  ", text)
-    }
+    screen.paragraph(style::WARN, "  ", text)
 }

@@ -140,13 +140,16 @@ impl Screen {
         self.width().unwrap_or(LINE)
     }
 
-    /// Writes text and flushes. Text of third parties must go through [`plain`](super::plain) first.
+    /// Writes text and flushes; nothing with `--json`, except to standard error. Text of third parties must go through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
         if self.on_stderr {
             let mut err = anstream::stderr().lock();
             write!(err, "{text}")?;
             return err.flush();
+        }
+        if self.json {
+            return Ok(());
         }
         let mut out = anstream::stdout().lock();
         write!(out, "{text}")?;
@@ -209,14 +212,24 @@ impl Screen {
         };
         if io::stdout().is_terminal() {
             let text = String::from_utf8_lossy(bytes);
-            return self.write(format_args!("{}{end}", super::plain(&text)));
+            self.rest();
+            return write_raw(super::plain(&text).as_bytes(), end);
         }
         self.rest();
         write_raw(bytes, end)
     }
 
-    /// Writes a value as one line of JSON. Invisible characters are escaped.
+    /// Writes a value as one line of JSON, only with `--json`.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        if self.json {
+            self.json_line(value)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes a value as one line of JSON. Invisible characters are escaped.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let line = super::json(&serde_json::to_value(value)?);
         self.rest();
         // Not through anstream: it strips more than escape sequences.

@@ -50,7 +50,7 @@ pub(super) async fn run(options: &args::TurnsDelete, mut screen: Screen) -> anyh
     }
     let deleted = target.delete(&storage, &mut screen).await?;
     deleted.show(&mut screen)?;
-    if options.yes && has_unfinished && !screen.is_json() {
+    if options.yes && has_unfinished {
         screen.warn(UNFINISHED)?;
     }
     // Also results that crashes left in the spool, once no record can refer to them.
@@ -355,19 +355,17 @@ impl Deleted {
     }
 
     fn show(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        if screen.is_json() {
-            let names = |conversation_ids: &[ConversationId]| -> Vec<String> {
-                conversation_ids.iter().map(ToString::to_string).collect()
-            };
-            return screen.value(&json!({
-                "conversations": names(&self.conversations),
-                "unfinished": names(&self.stay),
-                "open": names(&self.open),
-                "stillRead": self.still_read,
-                "records": self.records,
-                "bytes": self.bytes,
-            }));
-        }
+        let ids = |conversation_ids: &[ConversationId]| -> Vec<String> {
+            conversation_ids.iter().map(ToString::to_string).collect()
+        };
+        screen.value(&json!({
+            "conversations": ids(&self.conversations),
+            "unfinished": ids(&self.stay),
+            "open": ids(&self.open),
+            "stillRead": self.still_read,
+            "records": self.records,
+            "bytes": self.bytes,
+        }))?;
         let records = plural(self.records, "record");
         let mut text = format!("Deleted {records}, {}", size(self.bytes));
         if !self.conversations.is_empty() {

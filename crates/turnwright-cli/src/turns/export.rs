@@ -43,9 +43,7 @@ pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyh
         let unwritable = unwritable(&file);
         // Without `--force`, fails if the file was created meanwhile.
         file.persist(options.force).context(unwritable)?;
-        if !screen.is_json() {
-            screen.line(format_args!("{} written", plural(export.records, "record")))?;
-        }
+        screen.line(format_args!("{} written", plural(export.records, "record")))?;
     }
     storage.store.close().await?;
     let mut screen = screen.on_stderr();
@@ -162,7 +160,7 @@ impl Export {
 
     fn write(&mut self, value: &Value) -> anyhow::Result<()> {
         let Some(file) = &mut self.file else {
-            return self.screen.value(value);
+            return self.screen.json_line(value);
         };
         let written = writeln!(file.writer, "{}", json(value));
         written.with_context(|| unwritable(file))

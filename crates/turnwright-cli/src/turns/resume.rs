@@ -84,10 +84,8 @@ pub(super) async fn run(
         if attended {
             announce(&agent, &summary, &mut show.screen)?;
         }
-        if !show.screen.is_json() {
-            for warning in warnings {
-                show.screen.warn(warning)?;
-            }
+        for warning in warnings {
+            show.screen.warn(warning)?;
         }
         let runner = with_storage(runner, Some(&storage)).await?;
         resume(show, &storage, &runner, &summary).await

@@ -2,43 +2,13 @@
 
 mod call;
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
+use crate::folder::Folder;
 use crate::program::{Ran, run, run_with};
 
-/// A folder that is gone when this is.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("turnwright-tools-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A file with one tool, `it`, that is a script for a shell.
-fn own(folder: &Scratch, script: &str, more: &Value) -> String {
+fn own(folder: &Folder, script: &str, more: &Value) -> String {
     let mut described = json!({
         "name": "it",
         "description": "Does it. At length.",
@@ -53,7 +23,7 @@ fn own(folder: &Scratch, script: &str, more: &Value) -> String {
     for (name, value) in more.as_object().unwrap() {
         described[name] = value.clone();
     }
-    folder.write("tools.json", json!([described]).to_string())
+    folder.write("tools.json", &json!([described]).to_string())
 }
 
 /// The only line, as JSON.
@@ -65,7 +35,7 @@ fn only(ran: &Ran) -> Value {
 
 #[test]
 fn all_tools_are_listed() {
-    let folder = Scratch::new("list");
+    let folder = Folder::new();
     let file = own(&folder, "true", &json!({ "effects": "writes" }));
     let ran = run(&["tools", "list", "--tools", &file]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -132,7 +102,7 @@ fn an_unknown_tool_is_refused_with_the_known_ones() {
 
 #[test]
 fn an_invalid_tools_file_is_refused() {
-    let folder = Scratch::new("file");
+    let folder = Folder::new();
     for (text, words) in [
         ("not json", "line 1"),
         ("[{\"name\": \"x\", \"wat\": 1}]", "unknown field `wat`"),
@@ -155,7 +125,7 @@ fn an_invalid_tools_file_is_refused() {
 
 #[test]
 fn fuzzing_reports_each_tool() {
-    let folder = Scratch::new("fuzz");
+    let folder = Folder::new();
     let file = own(&folder, "exit 1", &json!({}));
     let ran = run(&[
         "tools", "fuzz", "--cases", "50", "--seed", "3", "--json", "--tools", &file,

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Scratch, only, own};
+use super::{only, own};
+use crate::folder::Folder;
 use crate::program::{Ran, program, run, run_with};
 
 #[test]
 fn a_call_shows_its_checksum_repairs_and_complete_result() {
-    let folder = Scratch::new("call");
+    let folder = Folder::new();
     let file = own(&folder, "echo working >&2; cat", &json!({}));
     let ran = run(&["tools", "call", "it", r#"{"n": "7"}"#, "--tools", &file]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -24,7 +25,7 @@ fn a_call_shows_its_checksum_repairs_and_complete_result() {
 
 #[test]
 fn json_output_of_a_call_is_one_object() {
-    let folder = Scratch::new("call-json");
+    let folder = Folder::new();
     let file = own(&folder, "echo working >&2; cat", &json!({}));
     let ran = run(&[
         "tools",
@@ -67,8 +68,8 @@ fn json_output_of_a_call_is_one_object() {
 
 #[test]
 fn invalid_arguments_show_every_fault_and_run_nothing() {
-    let folder = Scratch::new("refusal");
-    let ran_file = folder.0.join("ran");
+    let folder = Folder::new();
+    let ran_file = folder.file("ran");
     let file = own(
         &folder,
         &format!("touch '{}'", ran_file.display()),
@@ -129,9 +130,9 @@ fn invalid_json_arguments_reach_the_call_path() {
 
 #[test]
 fn arguments_come_from_files_and_from_standard_input() {
-    let folder = Scratch::new("arguments");
+    let folder = Folder::new();
     let file = folder.write("args.json", r#"{"path": "args.json"}"#);
-    let root = folder.0.to_str().unwrap();
+    let root = folder.path().to_str().unwrap();
     let call = |args: &str| -> Vec<String> {
         [
             "tools",
@@ -160,8 +161,8 @@ fn arguments_come_from_files_and_from_standard_input() {
 
 #[test]
 fn a_write_is_denied_without_a_terminal() {
-    let folder = Scratch::new("consent");
-    let ran_file = folder.0.join("ran");
+    let folder = Folder::new();
+    let ran_file = folder.file("ran");
     let script = format!("touch '{}'; echo done", ran_file.display());
     let file = own(&folder, &script, &json!({ "effects": "writes" }));
     let ran = run(&["tools", "call", "it", "--tools", &file]);
@@ -187,7 +188,7 @@ fn a_write_is_denied_without_a_terminal() {
 
 #[test]
 fn a_failing_program_exits_with_one_and_shows_its_last_output() {
-    let folder = Scratch::new("fails");
+    let folder = Folder::new();
     let file = own(&folder, "echo no disk >&2; exit 3", &json!({}));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
     let message = only(&ran);
@@ -208,7 +209,7 @@ fn a_failing_program_exits_with_one_and_shows_its_last_output() {
 
 #[test]
 fn a_program_is_killed_at_its_timeout() {
-    let folder = Scratch::new("slow");
+    let folder = Folder::new();
     let file = own(&folder, "sleep 600", &json!({ "timeout_secs": 1 }));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
     assert_eq!(
@@ -219,7 +220,7 @@ fn a_program_is_killed_at_its_timeout() {
 
 #[test]
 fn programs_get_the_allow_list_and_the_named_variables() {
-    let folder = Scratch::new("environment");
+    let folder = Folder::new();
     let file = own(&folder, "env", &json!({ "env": ["COLOUR", "UNSET"] }));
     // A program of a user has many secrets around it, and few of them look like one.
     let planted = [
@@ -264,7 +265,7 @@ fn programs_get_the_allow_list_and_the_named_variables() {
 
 #[test]
 fn a_result_is_printed_unchanged_in_a_pipe() {
-    let folder = Scratch::new("bytes");
+    let folder = Folder::new();
     let file = own(&folder, r"printf 'a\033[2Jb\302\233c\377'", &json!({}));
     let output = program()
         .args(["tools", "call", "it", "--tools", &file])
@@ -289,7 +290,7 @@ fn a_result_is_printed_unchanged_in_a_pipe() {
 
 #[test]
 fn files_are_read_in_one_directory() {
-    let folder = Scratch::new("folder");
+    let folder = Folder::new();
     folder.write("a.txt", "inside\n");
     let call = |args: &str| {
         let ran = run(&[
@@ -298,7 +299,7 @@ fn files_are_read_in_one_directory() {
             "read_file",
             args,
             "--folder",
-            folder.path(),
+            folder.path().to_str().unwrap(),
             "--json",
         ]);
         (ran.code, only(&ran))
@@ -315,7 +316,7 @@ fn files_are_read_in_one_directory() {
 #[cfg(unix)]
 #[test]
 fn at_a_terminal_a_large_result_is_shown_as_a_handle() {
-    let folder = crate::folder::Folder::new();
+    let folder = Folder::new();
     let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
     folder.write("long.txt", &lines);
     let args = [
