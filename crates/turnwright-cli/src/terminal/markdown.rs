@@ -182,11 +182,8 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.in_code => self.push(&text, CODE),
             Event::Text(text) => self.push(&text, Style::new()),
-            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.push(&text, CODE);
-            }
+            Event::Code(text) => self.push(&text, CODE),
             Event::Html(text) | Event::InlineHtml(text) => self.push(&text, style::DIM),
-            Event::FootnoteReference(name) => self.push(&format!("[{name}]"), style::DIM),
             // As it was written: models break lines on purpose.
             Event::SoftBreak | Event::HardBreak => self.push("\n", Style::new()),
             Event::Rule => {
@@ -197,6 +194,8 @@ impl Page {
             Event::TaskListMarker(done) => {
                 self.push(if done { "[x] " } else { "[ ] " }, Style::new());
             }
+            // Math and footnotes are not enabled.
+            Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) => {}
         }
     }
 
