@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use clap_mangen::Man;
 use serde_json::json;
 
 use crate::args;
@@ -22,19 +21,14 @@ pub(crate) fn run(
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let Some(dir) = &options.dir else {
-        screen.write(page(&Man::new(command), &rename)?)?;
+        screen.content(page(&command, &rename).as_bytes())?;
         return Ok(Exit::Done);
     };
     let pages = write_pages(&command, &rename, dir)
         .map_err(|error| misuse(format!("cannot write to `{}`: {error}", dir.display())))?;
-    match screen.is_json() {
-        true => screen.value(&json!({ "dir": dir, "pages": pages }))?,
-        false => screen.line(format_args!(
-            "Wrote {} to {}",
-            plural(pages, "man page"),
-            dir.display()
-        ))?,
-    }
+    screen.value(&json!({ "dir": dir, "pages": pages }))?;
+    let (pages, dir) = (plural(pages, "man page"), dir.display());
+    screen.line(format_args!("Wrote {pages} to {dir}"))?;
     Ok(Exit::Done)
 }
 
@@ -49,17 +43,55 @@ fn write_pages(
     let mut pending = vec![command];
     while let Some(command) = pending.pop() {
         pending.extend(command.get_subcommands());
-        let man = Man::new(command.clone());
-        fs::write(dir.join(man.get_filename()), page(&man, rename)?)?;
+        fs::write(
+            dir.join(format!("{}.1", name(command))),
+            page(command, rename),
+        )?;
         pages += 1;
     }
     Ok(pages)
 }
 
-fn page(man: &Man, rename: &impl Fn(&str) -> String) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    man.render(&mut bytes)?;
-    // The text after the help is examples for the most part.
-    let text = String::from_utf8_lossy(&bytes).replace(".SH EXTRA", ".SH EXAMPLES AND NOTES");
-    Ok(rename(&text))
+/// A page: the long help of a command, as it is printed, under the headings of a man page.
+fn page(command: &clap::Command, rename: &impl Fn(&str) -> String) -> String {
+    let mut command = command.clone().term_width(76);
+    let about = command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let usage = command.render_usage().to_string();
+    let help = command.render_long_help().to_string();
+    let commands: Vec<String> = command
+        .get_subcommands()
+        .map(|command| format!("{}(1)", name(command)))
+        .collect();
+    let see_also = match commands.as_slice() {
+        [] => String::new(),
+        commands => format!(".SH SEE ALSO\n{}\n", roff(&commands.join(", "))),
+    };
+    let name = name(&command);
+    rename(&format!(
+        ".TH {name} 1\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n{}\n.fi\n.SH DESCRIPTION, OPTIONS AND EXAMPLES\n.nf\n{}\n.fi\n{see_also}",
+        roff(&name),
+        roff(&about),
+        roff(usage.trim_start_matches("Usage: ")),
+        roff(&help),
+    ))
+}
+
+/// The name of a page: `turnwright-turns-list`.
+fn name(command: &clap::Command) -> String {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    name.replace(' ', "-")
+}
+
+/// Text that roff prints as it is.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    // A line that begins with a dot or a quote would be a command.
+    let lines = text.lines().map(|line| match line.chars().next() {
+        Some('.' | '\'') => format!("\\&{line}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

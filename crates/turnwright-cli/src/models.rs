@@ -27,13 +27,12 @@ pub(crate) async fn run(options: Models, mut screen: Screen) -> anyhow::Result<E
     let models =
         models.with_context(|| format!("cannot list the models of {}", server.address()))?;
     for model in &models {
-        match screen.is_json() {
-            true => screen.value(&json!({ "model": model }))?,
-            false => screen.line(one_line(model, NAME))?,
-        }
+        screen.value(&json!({ "model": model }))?;
+        screen.line(one_line(model, NAME))?;
     }
-    match models.is_empty() {
-        true => Ok(Exit::No),
-        false => Ok(Exit::Done),
+    if models.is_empty() {
+        Ok(Exit::No)
+    } else {
+        Ok(Exit::Done)
     }
 }

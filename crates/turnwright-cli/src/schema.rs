@@ -30,17 +30,15 @@ pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result
 }
 
 fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
-    if screen.is_json() {
-        let (args, repairs) = (checked.value(), checked.repairs());
-        screen.value(&json!({ "ok": true, "args": args, "repairs": repairs }))?;
-        return Ok(Exit::Done);
-    }
+    let (args, repairs) = (checked.value(), checked.repairs());
+    screen.value(&json!({ "ok": true, "args": args, "repairs": repairs }))?;
     let args = shown_json(checked.value());
     screen.line(format_args!("{} {args}", paint(style::GOOD, "ok")))?;
     for repair in checked.repairs() {
-        let what = match is_default(repair) {
-            true => "filled in",
-            false => "repaired",
+        let what = if is_default(repair) {
+            "filled in"
+        } else {
+            "repaired"
         };
         screen.line(format_args!("  {what} {}", in_words(repair)))?;
     }
@@ -49,14 +47,11 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 fn reject_args(invalid: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (faults, more) = (invalid.faults(), invalid.more_faults());
-    if screen.is_json() {
-        let mut report = json!({ "ok": false, "faults": faults });
-        if let (Value::Object(report), 1..) = (&mut report, more) {
-            report.insert("more".to_owned(), more.into());
-        }
-        screen.value(&report)?;
-        return Ok(Exit::No);
+    let mut report = json!({ "ok": false, "faults": faults });
+    if let (Value::Object(report), 1..) = (&mut report, more) {
+        report.insert("more".to_owned(), more.into());
     }
+    screen.value(&report)?;
     screen.painted(style::BAD, "invalid")?;
     for fault in faults {
         let place = place(&fault.pointer, "the arguments");
@@ -79,21 +74,23 @@ fn reject_schema(error: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exi
         let place = place(&problem.pointer, "the schema");
         format!("\n  {place}: {}", problem.message)
     });
-    let listed = match problems.is_empty() {
-        true => format!(": {error}"),
-        false => format!(
+    let listed = if problems.is_empty() {
+        format!(": {error}")
+    } else {
+        format!(
             ". Fix or remove these keywords:{}",
             listed.collect::<String>()
-        ),
+        )
     };
     Err(misuse(format!("the schema cannot be enforced{listed}")))
 }
 
 /// A JSON pointer for users. The root pointer is empty and gets a name.
 fn place(pointer: &str, root: &str) -> String {
-    match pointer.is_empty() {
-        true => root.to_owned(),
-        false => plain(pointer).into_owned(),
+    if pointer.is_empty() {
+        root.to_owned()
+    } else {
+        plain(pointer).into_owned()
     }
 }
 

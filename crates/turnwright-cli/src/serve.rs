@@ -27,19 +27,15 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     let url = base_url(&server, options.protocol);
     // Before the address is printed: its reader may stop the server at once.
     let mut signals = Signals::listen()?;
-    match screen.is_json() {
-        true => screen.value(&json!({ "url": url }))?,
-        false => screen.line(format_args!("listening on {url}"))?,
-    }
+    screen.value(&json!({ "url": url }))?;
+    screen.line(format_args!("listening on {url}"))?;
     loop {
         tokio::select! {
             biased;
             Some(request) = requests.recv() => {
                 // The server is useful even if its output is not read.
-                let _ = match screen.is_json() {
-                    true => screen.value(&request.as_json(of)),
-                    false => screen.line(request.in_words(of)).map_err(Into::into),
-                };
+                let _ = screen.value(&request.as_json(of));
+                let _ = screen.line(request.in_words(of));
             }
             // Ctrl-C, or a request to terminate.
             _ = signals.next() => break,
@@ -47,9 +43,8 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     }
     server.shutdown().await;
     let left = player.remaining();
-    if screen.is_json() {
-        screen.value(&json!({ "replies": of, "left": left }))?;
-    } else if left > 0 {
+    screen.value(&json!({ "replies": of, "left": left }))?;
+    if left > 0 {
         let text = format!("{left} of {of} replies were not requested");
         screen.painted(style::WARN, text)?;
     }

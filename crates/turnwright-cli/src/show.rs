@@ -33,7 +33,7 @@ pub(crate) struct Show {
     pub(crate) tally: Tally,
     /// Whether messages are rendered as Markdown where the terminal can do that.
     markdown: bool,
-    speech: Option<Speech>,
+    open_text: Option<OpenText>,
     /// The calls that were announced.
     announced: HashSet<Arc<str>>,
     /// The number of announced calls that have not ended.
@@ -41,13 +41,13 @@ pub(crate) struct Show {
     /// Whether an empty line comes before the next text.
     apart: bool,
     /// Whether text of the model was shown in this turn.
-    spoken: bool,
+    has_text: bool,
     /// The last event of the turn.
     ended: Option<Event>,
 }
 
 /// A text that is being streamed.
-struct Speech {
+struct OpenText {
     id: Arc<str>,
     form: Form,
 }
@@ -56,7 +56,7 @@ struct Speech {
 enum Form {
     /// As it is, in a style.
     Plain(Flow, anstyle::Style),
-    Markdown(Box<MarkdownStream>),
+    Markdown(MarkdownStream),
 }
 
 impl Show {
@@ -66,11 +66,11 @@ impl Show {
             approval_prompt: Arc::new(approval_prompt),
             tally: Tally::default(),
             markdown: false,
-            speech: None,
+            open_text: None,
             announced: HashSet::new(),
             open: 0,
             apart: false,
-            spoken: false,
+            has_text: false,
             ended: None,
         }
     }
@@ -105,15 +105,15 @@ impl Show {
 
     fn counted(&self, input: TurnInput) -> TurnInput {
         let tally = self.tally.clone();
-        input.observer(move |event| tally.note(event))
+        input.observer(move |event| tally.count(event))
     }
 
     async fn watch(&mut self, turn: Turn) -> anyhow::Result<Shown> {
-        self.spoken = false;
+        self.has_text = false;
         self.wait();
         let approval_prompt = Arc::clone(&self.approval_prompt);
         let shown = follow(turn, &approval_prompt, self).await?;
-        self.end_speech()?;
+        self.end_text()?;
         self.screen.rest();
         self.end(&shown.outcome, shown.interrupted)?;
         Ok(shown)
@@ -123,10 +123,10 @@ impl Show {
         match event {
             EventKind::MessageDelta(delta) => {
                 let markdown = self.markdown && self.screen.can_render();
-                self.say(&delta, anstyle::Style::new(), markdown)?;
+                self.show_delta(&delta, anstyle::Style::new(), markdown)?;
             }
-            EventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM, false)?,
-            EventKind::Message(_) | EventKind::Thought(_) => self.end_speech()?,
+            EventKind::ThoughtDelta(delta) => self.show_delta(&delta, style::DIM, false)?,
+            EventKind::Message(_) | EventKind::Thought(_) => self.end_text()?,
             EventKind::ToolExecutionStart {
                 id,
                 tool,
@@ -145,7 +145,7 @@ impl Show {
                     .busy(&format!("running {}", one_line(&tool, LINE)));
             }
             // The spinner would overwrite the line that is being written.
-            EventKind::ToolExecutionProgress { .. } if self.speech.is_some() => {}
+            EventKind::ToolExecutionProgress { .. } if self.open_text.is_some() => {}
             EventKind::ToolExecutionProgress { message, .. } => {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
@@ -165,9 +165,9 @@ impl Show {
                 self.wait();
             }
             EventKind::Discarded { id }
-                if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
+                if self.open_text.as_ref().is_some_and(|text| text.id == id) =>
             {
-                self.end_speech()?;
+                self.end_text()?;
                 let note = "connection lost: ignore the text above, the request is retried";
                 self.screen.warn(note)?;
                 self.wait();
@@ -179,7 +179,7 @@ impl Show {
 
     /// Prints a call.
     fn announce(&mut self, id: Arc<str>, tool: &str, args: &str) -> io::Result<()> {
-        self.end_speech()?;
+        self.end_text()?;
         self.open += usize::from(self.announced.insert(id));
         self.apart = true;
         let width = self.screen.columns();
@@ -194,30 +194,36 @@ impl Show {
     }
 
     /// Shows a piece of a text.
-    fn say(&mut self, delta: &Delta, style: anstyle::Style, markdown: bool) -> io::Result<()> {
+    fn show_delta(
+        &mut self,
+        delta: &Delta,
+        style: anstyle::Style,
+        markdown: bool,
+    ) -> io::Result<()> {
         if self.screen.uses_stderr() {
             return Ok(());
         }
         let width = self.screen.width();
-        let mut speech = match self.speech.take_if(|speech| speech.id == delta.id) {
-            Some(speech) => speech,
+        let mut open = match self.open_text.take_if(|text| text.id == delta.id) {
+            Some(open) => open,
             None => {
-                self.end_speech()?;
+                self.end_text()?;
                 if std::mem::take(&mut self.apart) {
                     self.screen.line("")?;
                 }
-                self.spoken = true;
-                let form = match markdown {
-                    true => Form::Markdown(Box::new(MarkdownStream::new())),
-                    false => Form::Plain(Flow::new(width, MARGIN), style),
+                self.has_text = true;
+                let form = if markdown {
+                    Form::Markdown(MarkdownStream::default())
+                } else {
+                    Form::Plain(Flow::new(width, MARGIN), style)
                 };
-                Speech {
+                OpenText {
                     id: Arc::clone(&delta.id),
                     form,
                 }
             }
         };
-        match &mut speech.form {
+        match &mut open.form {
             Form::Plain(flow, style) => {
                 flow.resize(width);
                 let text = flow.push(&plain(&delta.text));
@@ -226,56 +232,54 @@ impl Show {
                 }
             }
             Form::Markdown(stream) => {
-                let (width, height) = (self.screen.columns(), self.screen.height());
-                let update = stream.push(&delta.text, width, height);
-                self.screen.update(&update)?;
+                let lines = stream.push(&delta.text, self.screen.columns());
+                if !lines.is_empty() {
+                    self.screen.write(lines)?;
+                }
+                // Beside the spinner until its block is complete.
+                let last_line = stream.last_line();
+                self.screen.busy(&one_line(&last_line, LINE));
             }
         }
-        self.speech = Some(speech);
+        self.open_text = Some(open);
         Ok(())
     }
 
-    fn end_speech(&mut self) -> io::Result<()> {
-        let Some(speech) = self.speech.take() else {
+    fn end_text(&mut self) -> io::Result<()> {
+        let Some(open) = self.open_text.take() else {
             return Ok(());
         };
-        match speech.form {
+        match open.form {
             Form::Plain(mut flow, style) => {
                 let rest = flow.end();
                 let end = if flow.is_within_line() { "\n" } else { "" };
-                match rest.is_empty() && end.is_empty() {
-                    true => Ok(()),
-                    false => {
-                        let rest = paint(style, rest);
-                        self.screen.write(format_args!("{rest}{end}"))
-                    }
+                if rest.is_empty() && end.is_empty() {
+                    Ok(())
+                } else {
+                    let rest = paint(style, rest);
+                    self.screen.write(format_args!("{rest}{end}"))
                 }
             }
             Form::Markdown(mut stream) => {
-                let update = stream.end(self.screen.columns(), self.screen.height());
-                self.screen.update(&update)
+                let lines = stream.end(self.screen.columns());
+                self.screen.write(lines)
             }
         }
     }
 
     /// Ends a text where it is. The terminal has just echoed `^C` there.
-    fn break_speech(&mut self) -> io::Result<()> {
-        match self.speech.take() {
-            Some(_) if !self.screen.is_json() => self.screen.write("\n"),
-            _ => Ok(()),
+    fn break_text(&mut self) -> io::Result<()> {
+        if self.open_text.is_some() {
+            self.screen.write("\n")?;
         }
+        if let Some(Form::Plain(..)) = self.open_text.as_ref().map(|text| &text.form) {
+            self.open_text = None;
+        }
+        self.end_text()
     }
 
     fn wait(&mut self) {
         self.screen.busy("waiting for the model");
-    }
-
-    /// Prints an event as a line of JSON.
-    fn print_json(&mut self, event: &Event) -> anyhow::Result<()> {
-        match self.screen.is_json() {
-            true => self.screen.value(event),
-            false => Ok(()),
-        }
     }
 
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
@@ -301,7 +305,7 @@ impl Show {
                 .painted(style::WARN, "(the model returned no text)")?;
         } else if self.screen.uses_stderr() {
             self.screen.answer(&plain(&outcome.text))?;
-        } else if !self.spoken {
+        } else if !self.has_text {
             // A turn that was answered before is resumed without events.
             let text = answer(&outcome.text, &self.screen, self.markdown);
             self.screen.line(text)?;
@@ -312,9 +316,10 @@ impl Show {
 
 /// A complete message of a model, behind the margin: rendered if the terminal can do that, otherwise as it is.
 pub(crate) fn answer(text: &str, screen: &Screen, markdown: bool) -> String {
-    match markdown && screen.can_render() {
-        true => markdown::render(text, screen.columns()),
-        false => quoted(text, screen.width()),
+    if markdown && screen.can_render() {
+        markdown::render(text, screen.columns())
+    } else {
+        quoted(text, screen.width())
     }
 }
 
@@ -335,7 +340,7 @@ impl Viewer for Show {
                 self.ended = Some(event);
                 Ok(())
             }
-            _ if self.screen.is_json() => self.print_json(&event),
+            _ if self.screen.is_json() => self.screen.value(&event),
             kind @ (EventKind::ToolCall(_) | EventKind::ToolCallIncomplete(_)) => {
                 self.show(kind).await
             }
@@ -345,11 +350,11 @@ impl Viewer for Show {
     }
 
     fn before_question(&mut self, event: &Event, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
-        self.end_speech()?;
+        self.end_text()?;
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
-        self.print_json(event)
+        self.screen.value(event)
     }
 
     fn after_question(&mut self) {
@@ -357,7 +362,7 @@ impl Viewer for Show {
     }
 
     fn cancelled(&mut self) -> anyhow::Result<()> {
-        Ok(self.break_speech()?)
+        Ok(self.break_text()?)
     }
 }
 

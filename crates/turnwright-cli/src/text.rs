@@ -46,21 +46,23 @@ pub(crate) fn given(argument: &str, input: Input) -> anyhow::Result<String> {
     let trimmed = argument.trim_start();
     let literal = matches!(trimmed.trim_end(), "true" | "false" | "null" | "");
     let is_text = literal || (trimmed.starts_with(begins) && !Path::new(argument).is_file());
-    match is_text {
-        true => Ok(argument.to_owned()),
-        false => file(Path::new(argument), input).map_err(|error| {
+    if is_text {
+        Ok(argument.to_owned())
+    } else {
+        file(Path::new(argument), input).map_err(|error| {
             misuse(format!(
                 "{error}. To pass JSON text, begin with `{{` or `[`"
             ))
-        }),
+        })
     }
 }
 
 /// The name of a file in messages.
 pub(crate) fn name_of(path: &Path) -> String {
-    match path == Path::new("-") {
-        true => "standard input".to_owned(),
-        false => format!("`{}`", path.display()),
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", path.display())
     }
 }
 

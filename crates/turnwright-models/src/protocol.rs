@@ -104,6 +104,7 @@ impl Protocol {
     /// assert_eq!(Protocol::detect("/proxy", br#"{"candidates": []}"#), Some(Protocol::Gemini));
     /// assert_eq!(Protocol::detect("/proxy", b"<html>"), None);
     /// ```
+    #[doc(hidden)] // For `turnwright wire decode`.
     #[must_use]
     pub fn detect(path: &str, response: &[u8]) -> Option<Protocol> {
         let path = path.split('?').next().unwrap_or_default();
@@ -156,6 +157,7 @@ impl Protocol {
     ///
     /// # Errors
     /// Like [`Protocol::decode`].
+    #[doc(hidden)] // For `turnwright wire decode`.
     pub fn describe_response(
         self,
         status: u16,
@@ -178,6 +180,7 @@ impl Protocol {
 
     /// Returns a reply as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage`, and what else
     /// the protocol has.
+    #[doc(hidden)] // For `turnwright wire decode`.
     #[must_use]
     pub fn describe(self, reply: &Reply) -> Value {
         let calls = reply.tool_calls.iter().map(|call| {

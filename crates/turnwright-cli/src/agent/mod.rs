@@ -68,12 +68,13 @@ impl Agent {
         record: Option<&Path>,
     ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
         let folder = existing(options.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let builtin = match extensions.builtin_tools {
-            true => Builtin::In {
+        let builtin = if extensions.builtin_tools {
+            Builtin::In {
                 folder: &folder,
                 fetch: !options.no_fetch,
-            },
-            false => Builtin::None,
+            }
+        } else {
+            Builtin::None
         };
         let tools = toolbox::gather(builtin, extensions.tools, &options.tool_files.files)?;
         let (model, runner) = match extensions.model {
@@ -156,7 +157,7 @@ impl Agent {
     /// Warnings for the user before a chat starts.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        let home = etcetera::home_dir().ok();
+        let home = std::env::home_dir();
         let home = home.and_then(|home| home.canonicalize().ok());
         let is_large = self.folder.parent().is_none() || home.as_deref() == Some(&self.folder);
         if is_large && self.builtin_tools {
@@ -253,10 +254,11 @@ fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
             "cannot read the directory `{shown}`: {error}. Select another one with --folder"
         ))
     })?;
-    match full.is_dir() {
-        true => Ok(full),
-        false => Err(misuse(format!(
+    if full.is_dir() {
+        Ok(full)
+    } else {
+        Err(misuse(format!(
             "`{shown}` is not a directory. Select one with --folder"
-        ))),
+        )))
     }
 }

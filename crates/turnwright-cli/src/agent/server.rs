@@ -144,9 +144,10 @@ impl Server {
     /// The HTTP client for requests that are recorded.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let client = Client::builder();
-        match is_loopback(&self.base) {
-            true => client.no_proxy().build(),
-            false => client.build(),
+        if is_loopback(&self.base) {
+            client.no_proxy().build()
+        } else {
+            client.build()
         }
     }
 

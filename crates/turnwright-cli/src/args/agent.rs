@@ -41,7 +41,7 @@ pub(crate) struct StoreFile {
 
 /// Chat with a model on any model server
 ///
-/// The model can read and search the files in one directory, calculate, and fetch public web addresses. Tools that may
+/// The model can read and search the files in one directory, and fetch public web addresses. Tools that may
 /// change something need your approval. Ctrl-C cancels a turn, Ctrl-D or /quit exits, and the conversation continues the
 /// next time you start the chat. Answers are rendered as Markdown.
 ///
@@ -81,7 +81,7 @@ pub(crate) struct Chat {
     /// Do not read or store conversations
     #[arg(long, conflicts_with_all = ["new", "store", "switch_server"], help_heading = "Conversation")]
     pub(crate) forget: bool,
-    /// Record requests and responses in this file, without the API key, for `wire decode` and `wire replay`
+    /// Record requests and responses in this file, without the API key, for `wire decode`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Conversation")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]

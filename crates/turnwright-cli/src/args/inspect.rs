@@ -80,7 +80,7 @@ pub(crate) enum Tools {
     /// Call a tool exactly as a model would: check, repair, approve, run
     #[command(after_help = section!(
         "Examples",
-        "turnwright tools call calculate '{\"expression\": \"15% of 80\"}'",
+        "turnwright tools call search_files '{\"pattern\": \"TODO\"}'",
         "turnwright tools call read_file '{\"path\": \"README.md\"}' --json",
         "turnwright tools call note args.json --tools tools.json --yes",
     ))]
@@ -187,17 +187,27 @@ pub(crate) struct SchemaCheck {
     pub(crate) args: String,
 }
 
-/// Decode and replay recordings of model servers
+/// Decode recordings of model servers
 ///
 /// A recording is a list of requests and responses, made by `chat --record` or by a cassette of `turnwright-testkit`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Wire {
     /// Print what each response of a recording contains, as JSON
-    #[command(after_help = RECORDING)]
+    #[command(after_help = concat!(
+        section!(
+            "Recording",
+            r#"[{ "request": { "method": "POST", "path": "/v1/chat/completions", "body": { … } },"#,
+            r#"   "response": { "status": 200, "headers": { "content-type": "text/event-stream" }, "body": "data: …" } }]"#,
+        ),
+        "\n\n",
+        section!(
+            "Examples",
+            "turnwright chat --record session.json",
+            "turnwright wire decode session.json",
+            "turnwright wire decode session.json --protocol anthropic",
+        ),
+    ))]
     Decode(WireDecode),
-    /// Run the recorded turns again; the model and the tools answer as recorded
-    #[command(after_help = RECORDING)]
-    Replay(WireReplay),
 }
 
 #[derive(Debug, Args)]
@@ -206,16 +216,6 @@ pub(crate) struct WireDecode {
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// Protocol of the responses [default: found in each request and response]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) protocol: Option<turnwright::models::Protocol>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WireReplay {
-    /// Recording, or `-` for standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
-    /// Protocol of the requests and responses [default: found in each of them]
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<turnwright::models::Protocol>,
 }
@@ -292,20 +292,3 @@ fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let names = Protocol::ALL.iter().map(|protocol| protocol.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
 }
-
-/// The format of a recording.
-const RECORDING: &str = concat!(
-    section!(
-        "Recording",
-        r#"[{ "request": { "method": "POST", "path": "/v1/chat/completions", "body": { … } },"#,
-        r#"   "response": { "status": 200, "headers": { "content-type": "text/event-stream" }, "body": "data: …" } }]"#,
-    ),
-    "\n\n",
-    section!(
-        "Examples",
-        "turnwright chat --record session.json",
-        "turnwright wire decode session.json",
-        "turnwright wire replay session.json",
-        "turnwright wire replay session.json --protocol anthropic",
-    )
-);

@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use agent::{Agent, Chat, Demo, Models, StoreFile, ToolFiles};
 pub(crate) use inspect::{
     CallOptions, Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsFuzz, ToolsId, Wire,
-    WireDecode, WireReplay,
+    WireDecode,
 };
 pub(crate) use mcp::{DEFAULT_BUDGET, Mcp, McpCall, McpFile, McpOptions, McpServe};
 pub(crate) use setup::{Completions, Doctor, Man, New};

@@ -90,9 +90,10 @@ fn cached(used: Usage) -> String {
         written => Some(format!("{} written to the cache", count(written))),
     };
     let facts: Vec<String> = read.into_iter().chain(written).collect();
-    match facts.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", facts.join(", ")),
+    if facts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.join(", "))
     }
 }
 

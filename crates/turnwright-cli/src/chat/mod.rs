@@ -70,9 +70,10 @@ async fn converse(
         None => default_name(&agent.folder, &agent.model.address),
     };
     screen.busy("opening the database");
-    let conversation = match options.forget {
-        true => None,
-        false => Some(OpenConversation::open(&options, &name, agent.chat_note()).await?),
+    let conversation = if options.forget {
+        None
+    } else {
+        Some(OpenConversation::open(&options, &name, agent.chat_note()).await?)
     };
     screen.rest();
     let part = match &conversation {
@@ -86,7 +87,7 @@ async fn converse(
         again: options.again,
         signals,
     };
-    session.hold(runner, screen).await
+    session.converse(runner, screen).await
 }
 
 /// The default conversation: one per directory and server, so that messages are not sent to another server by accident.
@@ -97,9 +98,10 @@ fn default_name(folder: &Path, server: &str) -> String {
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let folder: String = folder.chars().filter(plain).take(24).collect();
     let digest = digest.get(..8).unwrap_or(&digest);
-    match folder.is_empty() {
-        true => digest.to_owned(),
-        false => format!("{folder}-{digest}"),
+    if folder.is_empty() {
+        digest.to_owned()
+    } else {
+        format!("{folder}-{digest}")
     }
 }
 

@@ -43,7 +43,6 @@ impl OpenConversation {
             note,
             noted: Cell::new(false),
         };
-        ChatNote::move_from_memory(&conversation.storage, &conversation.id()).await?;
         if options.new {
             conversation.part = conversation.part.next_empty(&conversation.storage).await?;
         } else if !options.agent.switch_server {
@@ -103,9 +102,10 @@ impl OpenConversation {
     /// The tools files of the last turn, if this chat has none. `None` if the turn is not of a chat.
     pub(super) async fn missing_tools(&self) -> Result<Option<Vec<PathBuf>>, StoreError> {
         let had = self.stored_note().await?.map(|note| note.tools);
-        Ok(match self.note.tools.is_empty() {
-            true => had,
-            false => had.map(|_| Vec::new()),
+        Ok(if self.note.tools.is_empty() {
+            had
+        } else {
+            had.map(|_| Vec::new())
         })
     }
 

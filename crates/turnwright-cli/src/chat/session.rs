@@ -39,7 +39,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn hold(
+    pub(super) async fn converse(
         mut self,
         runner: TurnRunnerBuilder,
         screen: Screen,
@@ -50,9 +50,10 @@ impl Session {
             signal = signals.next() => return Ok(signal.exit()),
         };
         self.signals = signals;
-        let exit = match screen.is_interactive() {
-            true => self.interactive(screen, &runner, messages).await,
-            false => self.batch(screen, &runner).await,
+        let exit = if screen.is_interactive() {
+            self.interactive(screen, &runner, messages).await
+        } else {
+            self.batch(screen, &runner).await
         };
         if let Some(conversation) = &self.conversation {
             // Everything is stored already; only cleaning up could fail.
@@ -251,7 +252,7 @@ impl Session {
             let conversation = last.conversation_id.as_str();
             return show.resume(runner, conversation, last.id()).await;
         }
-        if deleted && !show.screen.is_json() {
+        if deleted {
             let text = "this conversation was deleted meanwhile and starts again";
             show.screen.warn(text)?;
         }
@@ -304,12 +305,13 @@ impl Session {
                 format!("conversation {name} ({many})")
             }
         };
-        let reads = match self.agent.builtin_tools {
-            true => format!(
+        let reads = if self.agent.builtin_tools {
+            format!(
                 "reads {} · ",
                 plain(&self.agent.folder.display().to_string())
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         screen.dim(format!("{reads}{conversation} · type /help for commands"))?;
         if let Some(summary) = mcp_servers::summary(&self.agent.mcp) {

@@ -46,9 +46,7 @@ pub(crate) async fn run(options: &Demo, mut screen: Screen) -> anyhow::Result<Ex
     let person = asked.then(|| Editor::open(None)).transpose()?;
     let approval_prompt = ApprovalPrompt::new(options.yes, person);
     let mut show = Show::new(screen, approval_prompt).markdown(true);
-    if !show.screen.is_json() {
-        print_intro(&mut show.screen)?;
-    }
+    print_intro(&mut show.screen)?;
     let began = Instant::now();
     let input = match &storage {
         None => TurnInput::new(QUESTION).turn_id("last-night"),
@@ -72,10 +70,8 @@ pub(crate) async fn run(options: &Demo, mut screen: Screen) -> anyhow::Result<Ex
     }
     show.screen.busy("counting the tokens of the raw output");
     let cost = cost::Cost::of(&shown, &show.tally, &server, took).await;
-    match show.screen.is_json() {
-        true => show.screen.value(&cost)?,
-        false => cost.show(&mut show.screen)?,
-    }
+    show.screen.value(&cost)?;
+    cost.show(&mut show.screen)?;
     print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
     Ok(shown.exit())
 }
@@ -90,13 +86,11 @@ async fn print_hint(
         return Ok(());
     };
     storage.store.close().await?;
-    if !screen.is_json() {
-        let (id, option) = (&shown.outcome.turn_id, storage.place.option());
-        screen.line("")?;
-        screen.dim(format!(
-            "Stored. Look at it with `turnwright turns show {id}{option}`"
-        ))?;
-    }
+    let (id, option) = (&shown.outcome.turn_id, storage.place.option());
+    screen.line("")?;
+    screen.dim(format!(
+        "Stored. Look at it with `turnwright turns show {id}{option}`"
+    ))?;
     Ok(())
 }
 

@@ -17,9 +17,10 @@ pub(super) async fn serve(paced: bool) -> io::Result<Server> {
     Server::start(move |request| {
         let prompt = Prompt::of(request);
         let answer = reply(request.number, &prompt).answer(request);
-        match paced {
-            true => answer.drip(usize::MAX, PACE),
-            false => answer,
+        if paced {
+            answer.drip(usize::MAX, PACE)
+        } else {
+            answer
         }
     })
     .await
@@ -70,13 +71,10 @@ fn say(words: &str) -> Reply {
 fn answer(prompt: &Prompt) -> String {
     let cause = "At 01:46 deploy 7c1f09 cut the connection pool of checkout from 200 to 20. From 02:13 on the pool was \
         exhausted, up to 399 requests waited for a connection, and orders failed after 5 seconds.";
-    let done = match prompt.restarted() {
-        true => {
-            "With your approval I restarted the service with its last good configuration; it is healthy again."
-        }
-        false => {
-            "I did not restart anything, because that was not approved. Restart checkout-api with its last good configuration."
-        }
+    let done = if prompt.restarted() {
+        "With your approval I restarted the service with its last good configuration; it is healthy again."
+    } else {
+        "I did not restart anything, because that was not approved. Restart checkout-api with its last good configuration."
     };
     format!("{cause} {done} Next, revert the deploy and add an alert for waiting connections.")
 }

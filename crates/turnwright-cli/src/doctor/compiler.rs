@@ -30,13 +30,14 @@ fn rust_check(output: Option<&str>) -> Check {
         );
     };
     let text = one_line(text, 80);
-    match Some(version) >= parse(REQUIRED) {
-        true => Check::ok("rustc", format!("{text}; {REQUIRED} or newer is required")),
-        false => Check::warn(
+    if Some(version) >= parse(REQUIRED) {
+        Check::ok("rustc", format!("{text}; {REQUIRED} or newer is required"))
+    } else {
+        Check::warn(
             "rustc",
             format!("{text} is too old; building an agent needs Rust {REQUIRED} or newer"),
             "run `rustup update`",
-        ),
+        )
     }
 }
 

@@ -66,14 +66,9 @@ const INDENT: &str = "                  ";
 
 /// Prints a line for each check, with what to do below it, and a summary.
 pub(crate) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<()> {
-    if screen.is_json() {
-        for check in checks {
-            screen.value(check)?;
-        }
-        return Ok(());
-    }
     let width = screen.width();
     for check in checks {
+        screen.value(check)?;
         let (style, word) = match check.status {
             Status::Ok => (style::GOOD, "ok"),
             Status::Warn => (style::WARN, "warn"),

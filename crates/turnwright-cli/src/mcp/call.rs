@@ -49,7 +49,7 @@ async fn call(
     if tools.is_empty() {
         return Err(misuse(no_tools(servers, &options.name)));
     }
-    let tool = tools::find::named(&tools, &options.name)?;
+    let tool = tools::named(&tools, &options.name)?;
     tools::call::run(tool, &options.call, settings, screen).await
 }
 

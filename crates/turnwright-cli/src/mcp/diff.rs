@@ -27,34 +27,31 @@ pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<E
     for status in servers.mcp.status() {
         if let ServerState::Down { reason } = &status.state {
             is_complete = false;
-            if !screen.is_json() {
-                let (server, reason) = (config.label(&status.alias), config.why_down(reason));
-                let text = format!("{server} is down, so it was not compared: {reason}");
-                screen.warn(text)?;
-            }
+            let (server, reason) = (config.label(&status.alias), config.why_down(reason));
+            let text = format!("{server} is down, so it was not compared: {reason}");
+            screen.warn(text)?;
         }
     }
-    if !screen.is_json() {
-        match (count, is_complete) {
-            (0, true) if config.is_one_of_many => {
-                let text = format!("{}: no differences.", shown(&config.file));
-                screen.painted(style::GOOD, text)?;
-            }
-            (0, true) => screen.painted(style::GOOD, "No differences.")?,
-            (0, false) => {}
-            _ => {
-                let status = servers.mcp.status();
-                let withheld: usize = status.iter().map(|status| status.withheld.len()).sum();
-                let withheld = plural(withheld as u64, "tool");
-                let pin = servers.command("pin");
-                screen.dim(format!(
-                    "Withheld: {withheld}. To accept the changes, run `{pin}`"
-                ))?;
-            }
+    match (count, is_complete) {
+        (0, true) if config.is_one_of_many => {
+            let text = format!("{}: no differences.", shown(&config.file));
+            screen.painted(style::GOOD, text)?;
+        }
+        (0, true) => screen.painted(style::GOOD, "No differences.")?,
+        (0, false) => {}
+        _ => {
+            let status = servers.mcp.status();
+            let withheld: usize = status.iter().map(|status| status.withheld.len()).sum();
+            let withheld = plural(withheld as u64, "tool");
+            let pin = servers.command("pin");
+            screen.dim(format!(
+                "Withheld: {withheld}. To accept the changes, run `{pin}`"
+            ))?;
         }
     }
-    Ok(match count == 0 && is_complete {
-        true => Exit::Done,
-        false => Exit::No,
+    Ok(if count == 0 && is_complete {
+        Exit::Done
+    } else {
+        Exit::No
     })
 }

@@ -1,17 +1,21 @@
 //! Shows how definitions differ from the lock file.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
 use turnwright_mcp::{Change, Difference, shown_name};
 
-use super::word_diff::word_diff;
 use crate::mcp_servers::{McpServers, quote, show_definition, shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, one_line, plain};
 
 /// Maximum number of characters of a pointer.
 const MAX_POINTER: usize = 200;
+
+/// After this time a difference is coarser.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Shows all differences. Returns their number.
 pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<usize> {
@@ -22,10 +26,7 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
         let label = servers.config.label(alias);
         for difference in &status.differences {
             count += 1;
-            if screen.is_json() {
-                screen.value(&value(servers, alias, difference))?;
-                continue;
-            }
+            screen.value(&value(servers, alias, difference))?;
             let text = plain(&difference.to_string()).into_owned();
             let text = paint(style::WARN, text);
             screen.line(format_args!("{}: {text}", paint(style::BOLD, &label)))?;
@@ -55,17 +56,36 @@ fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> an
                 screen.line(format_args!("  {}", paint(style::NAME, pointer)))?;
                 let (before, after) = (before.map(text), after.map(text));
                 let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-                screen.line(word_diff(&before, &after, screen.width()))?;
+                show_lines(&before, &after, screen)?;
             }
         }
         Change::Instructions { before, after } => {
             let (before, after) = (before.as_deref(), after.as_deref());
             let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-            screen.line(word_diff(before, after, screen.width()))?;
+            show_lines(before, after, screen)?;
         }
         Change::Added(definition) => show_definition(server, name, definition, screen)?,
         Change::Removed(definition) => show_definition(server, name, definition, screen)?,
         _ => {}
+    }
+    Ok(())
+}
+
+/// Shows the lines of two texts that differ, behind the margin of third-party text. Invisible characters are made visible.
+fn show_lines(before: &str, after: &str, screen: &mut Screen) -> anyhow::Result<()> {
+    let readable = |text: &str| plain(&turnwright_mcp::shown(text)).into_owned();
+    let (before, after) = (readable(before), readable(after));
+    let mut config = TextDiff::configure();
+    let diff = config.timeout(TIMEOUT).diff_lines(&before, &after);
+    for hunk in diff.unified_diff().iter_hunks() {
+        for change in hunk.iter_changes() {
+            let (style, text) = match change.tag() {
+                ChangeTag::Delete => (style::BAD, format!("-{}", change.value())),
+                ChangeTag::Insert => (style::GOOD, format!("+{}", change.value())),
+                ChangeTag::Equal => (style::DIM, format!(" {}", change.value())),
+            };
+            screen.paragraph(style, "  │ ", text.trim_end_matches('\n'))?;
+        }
     }
     Ok(())
 }

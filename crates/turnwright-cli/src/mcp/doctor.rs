@@ -135,11 +135,11 @@ struct Checked<'c> {
 impl Checked<'_> {
     async fn start(self, server: McpServer, is_pinned: bool) -> Vec<Check> {
         let mcp = Mcp::new([server]);
-        let mcp = match is_pinned {
-            true => mcp
-                .lock_file(lock_file(self.config))
-                .pinning(Pinning::Pinned),
-            false => mcp.pinning(Pinning::Unpinned),
+        let mcp = if is_pinned {
+            mcp.lock_file(lock_file(self.config))
+                .pinning(Pinning::Pinned)
+        } else {
+            mcp.pinning(Pinning::Unpinned)
         };
         let started = Instant::now();
         let checks = match mcp.start().await {
@@ -184,13 +184,14 @@ impl Checked<'_> {
         let about = format!("{} {}", one_line(name, 60), one_line(version, 40));
         let tools = plural(status.tools.len() as u64, "tool");
         let detail = format!("{server}: {about}, protocol {protocol}, {tools}, {timing}");
-        let mut checks = vec![match protocol.as_str() < OLD_PROTOCOL {
-            true => Check::warn(
+        let mut checks = vec![if protocol.as_str() < OLD_PROTOCOL {
+            Check::warn(
                 "server",
                 detail,
                 "the protocol version is old: update the server",
-            ),
-            false => Check::ok("server", detail),
+            )
+        } else {
+            Check::ok("server", detail)
         }];
         for warning in &status.warnings {
             let detail = format!("{server}: {}", one_line(warning, 500));

@@ -15,10 +15,8 @@ pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<E
     for status in servers.mcp.status() {
         let offered = |tool: &&Tool| status.tools.iter().any(|name| name == tool.name());
         let tools: Vec<&Tool> = tools.iter().filter(offered).collect();
-        match screen.is_json() {
-            true => screen.value(&value(&status, &tools, servers))?,
-            false => show(&status, &tools, servers, screen)?,
-        }
+        screen.value(&value(&status, &tools, servers))?;
+        show(&status, &tools, servers, screen)?;
     }
     Ok(Exit::Done)
 }

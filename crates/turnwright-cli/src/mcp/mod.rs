@@ -7,7 +7,6 @@ mod doctor;
 mod list;
 mod pin;
 mod serve;
-mod word_diff;
 
 use turnwright_mcp::Pinning;
 
@@ -109,11 +108,6 @@ fn warn_of_keys(config: &Config) {
 }
 
 fn show_trusted(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
-    match screen.is_json() {
-        true => {
-            let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
-            screen.value(&trusted)
-        }
-        false => Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?),
-    }
+    screen.value(&serde_json::json!({ "trusted": config.path, "digest": config.digest }))?;
+    Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?)
 }

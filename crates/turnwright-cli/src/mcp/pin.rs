@@ -22,20 +22,13 @@ pub(super) async fn run(
     });
     servers.mcp.stop().await;
     let (before, pins, is_complete, tools) = pinned?;
-    let exit = match is_complete {
-        true => Exit::Done,
-        false => Exit::No,
-    };
+    let exit = if is_complete { Exit::Done } else { Exit::No };
     let lock = lock_file(&servers.config);
-    if !screen.is_json() {
-        for item in &unusable {
-            screen.warn(item.to_string())?;
-        }
+    for item in &unusable {
+        screen.warn(item.to_string())?;
     }
     if before.as_ref() == Some(&pins) {
-        if !screen.is_json() {
-            screen.line(format_args!("Nothing changes in {}.", shown(&lock)))?;
-        }
+        screen.line(format_args!("Nothing changes in {}.", shown(&lock)))?;
     } else if pins.servers.is_empty() {
         anyhow::bail!(
             "no MCP server is connected, so there is nothing to pin. Run `{}`",
@@ -58,16 +51,12 @@ pub(super) async fn run(
             }
         }
         pins.write(&lock)?;
-        if !screen.is_json() {
-            let count = plural(tools, "tool");
-            screen.line(format_args!("Pinned {count} in {}.", shown(&lock)))?;
-        }
+        let count = plural(tools, "tool");
+        screen.line(format_args!("Pinned {count} in {}.", shown(&lock)))?;
     }
-    if screen.is_json() {
-        screen.value(&json!({
-            "lockFile": lock, "tools": tools, "complete": is_complete, "unusable": unusable,
-        }))?;
-    }
+    screen.value(&json!({
+        "lockFile": lock, "tools": tools, "complete": is_complete, "unusable": unusable,
+    }))?;
     Ok(exit)
 }
 
@@ -92,20 +81,16 @@ fn prepare(
         if let Some(old) = old {
             pins.servers.insert(status.alias.clone(), old.clone());
         }
-        if !screen.is_json() {
-            let reason = servers.config.why_down(reason);
-            let server = servers.config.label(&status.alias);
-            let text = format!("{server} is down, so it is not pinned now: {reason}");
-            screen.warn(text)?;
-        }
+        let reason = servers.config.why_down(reason);
+        let server = servers.config.label(&status.alias);
+        let text = format!("{server} is down, so it is not pinned now: {reason}");
+        screen.warn(text)?;
     }
     let gone = before.iter().flat_map(|lock| lock.servers.keys());
     let gone = gone.filter(|alias| !pins.servers.contains_key(*alias));
-    if !screen.is_json() {
-        for alias in gone {
-            let server = servers.config.label(&one_line(alias, 64));
-            screen.line(format_args!("{server}: no longer in the configuration"))?;
-        }
+    for alias in gone {
+        let server = servers.config.label(&one_line(alias, 64));
+        screen.line(format_args!("{server}: no longer in the configuration"))?;
     }
     Ok((before, pins, is_complete))
 }

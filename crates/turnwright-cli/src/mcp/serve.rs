@@ -57,12 +57,13 @@ fn service(
     (name, version): (&str, &str),
     extensions: Extensions,
 ) -> anyhow::Result<McpService> {
-    let builtin = match extensions.builtin_tools {
-        true => Builtin::In {
+    let builtin = if extensions.builtin_tools {
+        Builtin::In {
             folder: &options.sources.folder,
             fetch: !options.no_fetch,
-        },
-        false => Builtin::None,
+        }
+    } else {
+        Builtin::None
     };
     let files = &options.sources.tool_files.files;
     let tools = toolbox::gather(builtin, extensions.tools, files)?;
@@ -101,9 +102,7 @@ async fn serve_http(service: McpService, port: u16, mut screen: Screen) -> anyho
         })
     })?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
-    match screen.is_json() {
-        true => screen.value(&json!({ "url": url }))?,
-        false => screen.line(format_args!("listening on {url}"))?,
-    }
+    screen.value(&json!({ "url": url }))?;
+    screen.line(format_args!("listening on {url}"))?;
     Ok(service.http().serve_on(listener).await?)
 }

@@ -128,9 +128,10 @@ impl Config {
         config.idle_keys = keys::check(&text).map_err(|why| config.wrong(&why))?;
         config.servers = servers;
         config.servers.retain(|(_, entry)| !entry.disabled);
-        match config.servers.is_empty() {
-            true => Err(config.wrong("it has no servers, or all of them are disabled")),
-            false => Ok(config),
+        if config.servers.is_empty() {
+            Err(config.wrong("it has no servers, or all of them are disabled"))
+        } else {
+            Ok(config)
         }
     }
 
@@ -169,12 +170,13 @@ impl Config {
             )));
         }
         let lock = super::lock_file(self);
-        match lock == super::lock_file(other) {
-            true => Err(misuse(format!(
+        if lock == super::lock_file(other) {
+            Err(misuse(format!(
                 "the lock file of both `{one}` and `{two}` would be `{}`. Rename one of them",
                 lock.display()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -230,9 +232,10 @@ impl Config {
 
     /// The name of a server in messages, with its file if there are several.
     pub(crate) fn label(&self, alias: &str) -> String {
-        match self.is_one_of_many {
-            true => format!("{alias} ({})", super::shown(&self.file)),
-            false => alias.to_owned(),
+        if self.is_one_of_many {
+            format!("{alias} ({})", super::shown(&self.file))
+        } else {
+            alias.to_owned()
         }
     }
 
@@ -299,8 +302,8 @@ impl Entry {
             (Some(_), None, _) => false,
             (None, Some(_), _) => true,
         };
-        let (whose, has, keys) = match is_web {
-            true => (
+        let (whose, has, keys) = if is_web {
+            (
                 "programs",
                 "url",
                 vec![
@@ -309,15 +312,16 @@ impl Entry {
                     ("inheritEnv", !self.inherit_env.is_empty()),
                     ("cwd", self.cwd.is_some()),
                 ],
-            ),
-            false => (
+            )
+        } else {
+            (
                 "HTTP servers",
                 "command",
                 vec![
                     ("headers", !self.headers.0.is_empty()),
                     ("oauth", self.oauth.is_some()),
                 ],
-            ),
+            )
         };
         match keys.iter().find(|(_, is_there)| *is_there) {
             Some((key, _)) => Err(format!("`{key}` is for {whose}, and it has a `{has}`")),

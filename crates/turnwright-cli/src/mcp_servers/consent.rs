@@ -101,12 +101,13 @@ pub(crate) async fn require(config: &Config, ask: Ask, screen: &mut Screen) -> a
         }
         Ask::Person => return Err(no_terminal(config, &missing)),
     };
-    match agreed {
-        true => Consents::read()?.add(&config.path, consent(config)?),
-        false => Err(anyhow::anyhow!(
+    if agreed {
+        Consents::read()?.add(&config.path, consent(config)?)
+    } else {
+        Err(anyhow::anyhow!(
             "the servers of `{}` were not started, because you did not agree",
             config.file.display()
-        )),
+        ))
     }
 }
 
@@ -203,9 +204,10 @@ fn facts(entry: &Entry) -> Vec<String> {
 
 /// A variable of the user with its value, which is hidden if the name says that it is a secret.
 fn of_user(name: &str, value: &str) -> String {
-    match is_named_secret(name) {
-        true => format!("{}=…", one_line(name, 64)),
-        false => shown(name, &shell_word(value)),
+    if is_named_secret(name) {
+        format!("{}=…", one_line(name, 64))
+    } else {
+        shown(name, &shell_word(value))
     }
 }
 

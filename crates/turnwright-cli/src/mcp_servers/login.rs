@@ -77,9 +77,10 @@ pub(super) fn login(settings: &Settings, tokens: &Path, attended: bool) -> Resul
     if settings.allow_private_addresses {
         oauth = oauth.allow_private_addresses();
     }
-    Ok(match attended {
-        true => oauth.prompt(|page| show(&page)),
-        false => oauth,
+    Ok(if attended {
+        oauth.prompt(|page| show(&page))
+    } else {
+        oauth
     })
 }
 

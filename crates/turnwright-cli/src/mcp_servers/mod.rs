@@ -167,9 +167,10 @@ pub(crate) async fn open(
     screen: &mut Screen,
 ) -> anyhow::Result<Vec<McpServers>> {
     let configs = Config::read_all(&options.files)?;
-    let pinning = match options.unpinned {
-        true => Pinning::Unpinned,
-        false => Pinning::Pinned,
+    let pinning = if options.unpinned {
+        Pinning::Unpinned
+    } else {
+        Pinning::Pinned
     };
     let mut opened = Vec::new();
     for config in configs {

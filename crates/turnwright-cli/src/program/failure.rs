@@ -28,9 +28,10 @@ pub(super) fn set_panic_hook() {
 pub(super) fn print_error(error: &anyhow::Error, json: bool) -> ExitCode {
     let (sentence, code) = verdict(error);
     let sentence = crate::terminal::plain(&sentence).into_owned();
-    let text = match json {
-        true => json!({ "error": { "message": sentence, "exit": code } }).to_string(),
-        false => format!("{} {sentence}", paint(style::BAD, "error:")),
+    let text = if json {
+        json!({ "error": { "message": sentence, "exit": code } }).to_string()
+    } else {
+        format!("{} {sentence}", paint(style::BAD, "error:"))
     };
     // If the output is closed, the exit code is all that is left to report.
     let _ = writeln!(anstream::stderr(), "{text}");

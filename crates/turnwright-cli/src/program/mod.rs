@@ -84,7 +84,7 @@ impl Program {
         tools.into_iter().fold(self, Program::tool)
     }
 
-    /// Removes the built-in tools (`list_files`, `read_file`, `search_files`, `calculate`, `fetch_url`) from `chat`,
+    /// Removes the built-in tools (`list_files`, `read_file`, `search_files`, `fetch_url`) from `chat`,
     /// `turns resume`, `tools` and `mcp serve`. Your own tools and those of `--tools` files stay. The options `--folder`
     /// and `--no-fetch`, which concern only built-in tools, are no longer in the help.
     ///
@@ -197,9 +197,10 @@ impl Program {
         };
         let overview = overview(&command);
         let command = command.before_help(overview);
-        match self.extensions.builtin_tools {
-            true => command,
-            false => hide_builtin_options(command),
+        if self.extensions.builtin_tools {
+            command
+        } else {
+            hide_builtin_options(command)
         }
     }
 
@@ -211,9 +212,10 @@ impl Program {
     fn print_usage(&self, error: &clap::Error) -> ExitCode {
         let text = self.with_own_name(&error.render().ansi().to_string());
         // If the output is closed, the exit code is all that is left to report.
-        let _ = match error.use_stderr() {
-            true => write!(anstream::stderr(), "{text}"),
-            false => write!(anstream::stdout(), "{text}"),
+        let _ = if error.use_stderr() {
+            write!(anstream::stderr(), "{text}")
+        } else {
+            write!(anstream::stdout(), "{text}")
         };
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     }
@@ -243,7 +245,6 @@ impl Program {
             Command::Mcp(options) => in_runtime(mcp::run(options, extensions, screen)),
             Command::Schema(args::Schema::Check(options)) => schema::check(&options, screen),
             Command::Wire(args::Wire::Decode(options)) => wire::decode(&options, screen),
-            Command::Wire(args::Wire::Replay(options)) => in_runtime(wire::replay(options, screen)),
             Command::Models(options) => in_runtime(models::run(options, screen)),
             Command::ServeScript(options) => in_runtime(serve::run(options, screen)),
             Command::Completions(options) => {
@@ -276,7 +277,7 @@ fn print_completions(
     let mut text = Vec::new();
     // Through memory: `generate` panics if the output is closed.
     clap_complete::generate(options.shell, &mut command, name, &mut text);
-    screen.write(String::from_utf8_lossy(&text))?;
+    screen.content(&text)?;
     Ok(Exit::Done)
 }
 

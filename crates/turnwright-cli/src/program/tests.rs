@@ -152,15 +152,14 @@ fn the_command_line_is_consistent_and_every_command_has_examples() {
                     "{name} {arg}: {help}"
                 );
             }
-            match command.has_subcommands() {
-                true => check(command),
-                false => {
-                    let after = command.get_after_help().map(ToString::to_string);
-                    assert!(
-                        after.is_some_and(|text| text.contains("Examples:")),
-                        "{name}"
-                    );
-                }
+            if command.has_subcommands() {
+                check(command)
+            } else {
+                let after = command.get_after_help().map(ToString::to_string);
+                assert!(
+                    after.is_some_and(|text| text.contains("Examples:")),
+                    "{name}"
+                );
             }
         }
     }
@@ -194,15 +193,15 @@ fn built_in_tools_can_be_left_out() {
     // For `tools` too: the own tool can be called, a built-in one is unknown.
     let call = ["tools", "call", "sell"];
     assert_eq!(ran(program().state(Stock(3)), &call), Exit::Done);
-    let cli = cli_of(&program(), &["tools", "call", "calculate"]);
+    let cli = cli_of(&program(), &["tools", "call", "list_files"]);
     let error = program().run(cli).unwrap_err().to_string();
     assert!(
-        error.contains("no tool `calculate`") && error.contains("sell"),
+        error.contains("no tool `list_files`") && error.contains("sell"),
         "{error}"
     );
     let cli = cli_of(
         &Program::new().without_builtin_tools(),
-        &["tools", "call", "calculate"],
+        &["tools", "call", "list_files"],
     );
     let error = Program::new()
         .without_builtin_tools()
@@ -214,13 +213,13 @@ fn built_in_tools_can_be_left_out() {
 
 #[test]
 fn a_tool_may_have_the_name_of_a_built_in_tool_that_was_left_out() {
-    let own = Tool::dynamic("calculate", json!({ "type": "object" }))
-        .description("Calculates.")
+    let own = Tool::dynamic("list_files", json!({ "type": "object" }))
+        .description("Lists.")
         .effects(Effects::ReadOnly)
         .handler(|_: serde_json::Value, _: ToolContext| async { "42" })
         .build();
     let program = Program::new().without_builtin_tools().tool(own);
-    assert_eq!(ran(program, &["tools", "call", "calculate"]), Exit::Done);
+    assert_eq!(ran(program, &["tools", "call", "list_files"]), Exit::Done);
 }
 
 #[test]

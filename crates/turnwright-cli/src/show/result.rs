@@ -22,14 +22,13 @@ pub(crate) async fn show(
     match call.results() {
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
-                let lines = match artifact.kind() == ArtifactKind::TEXT {
-                    true => {
-                        // Reads all of it the first time.
-                        let bytes = size(artifact.byte_length());
-                        screen.busy(&format!("indexing a result of {bytes}"));
-                        artifact.line_count().await.ok()
-                    }
-                    false => None,
+                let lines = if artifact.kind() == ArtifactKind::TEXT {
+                    // Reads all of it the first time.
+                    let bytes = size(artifact.byte_length());
+                    screen.busy(&format!("indexing a result of {bytes}"));
+                    artifact.line_count().await.ok()
+                } else {
+                    None
                 };
                 let lines = lines.map(|lines| format!(", {}", plural(lines, "line")));
                 let (bytes, kind) = (size(artifact.byte_length()), artifact.kind());
@@ -46,9 +45,10 @@ pub(crate) async fn show(
             }
         }
         ToolResults::Nothing => {
-            let why = match call.is_cut_off() {
-                true => "not run: the response was cut off",
-                false => "not run",
+            let why = if call.is_cut_off() {
+                "not run: the response was cut off"
+            } else {
+                "not run"
             };
             let text = fit(&format!("  ← {whose}{why}"), columns);
             screen.painted(style::WARN, text)?;
@@ -57,9 +57,10 @@ pub(crate) async fn show(
             let failed = matches!(results, ToolResults::Failure(_) | ToolResults::Refusal(_));
             let text = call.text().await.unwrap_or_else(|| "(not text)".into());
             let text = format!("{whose}{text}");
-            match failed {
-                true => reason(screen, &text)?,
-                false => excerpt(screen, &text)?,
+            if failed {
+                reason(screen, &text)?
+            } else {
+                excerpt(screen, &text)?
             }
         }
     }

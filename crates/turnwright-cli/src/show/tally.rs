@@ -26,7 +26,7 @@ pub(crate) struct Counts {
 }
 
 impl Tally {
-    pub(super) fn note(&self, event: &Event) {
+    pub(super) fn count(&self, event: &Event) {
         let mut counts = self.counts();
         match &event.kind {
             EventKind::ToolExecutionStart { repairs, .. } => {

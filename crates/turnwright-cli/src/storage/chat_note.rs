@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use turnwright::record::{ConversationInfo, ConversationInfoBuilder, Memory, Record, RecordKind};
-use turnwright::store::{ConversationId, Query, Store as _, StoreError, StoreExt as _};
+use turnwright::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
+use turnwright::store::{ConversationId, StoreError, StoreExt as _};
 
 use super::Storage;
 use crate::exit::misuse;
 
 /// The name of the note among the data of the conversation's info.
 const DATA: &str = "turnwright-chat";
-/// The id of the memory in which earlier versions stored the note.
-const MEMORY: &str = "turnwright-chat";
 
 /// The server, model and folder of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,26 +34,8 @@ pub(crate) struct ChatNote {
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) no_exfiltration: bool,
     /// The configurations of its MCP servers.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "one_or_several"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) mcp: Vec<PathBuf>,
-}
-
-/// Earlier versions stored one path.
-fn one_or_several<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Paths {
-        One(PathBuf),
-        Several(Vec<PathBuf>),
-    }
-    Ok(match Paths::deserialize(from)? {
-        Paths::One(path) => vec![path],
-        Paths::Several(paths) => paths,
-    })
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
@@ -76,16 +56,6 @@ impl ChatNote {
         storage: &Storage,
         conversation_id: &ConversationId,
     ) -> Result<Option<Self>, StoreError> {
-        match ChatNote::of_info(storage, conversation_id).await? {
-            Some(note) => Ok(Some(note)),
-            None => ChatNote::of_memory(storage, conversation_id).await,
-        }
-    }
-
-    async fn of_info(
-        storage: &Storage,
-        conversation_id: &ConversationId,
-    ) -> Result<Option<Self>, StoreError> {
         let info = match storage.store.conversation_info(conversation_id).await {
             // A damaged note counts as absent.
             Err(error) if error.damaged_record().is_some() => None,
@@ -93,20 +63,6 @@ impl ChatNote {
         };
         let note = info.and_then(|info| info.data().get(DATA).cloned());
         Ok(note.and_then(|note| serde_json::from_value(note).ok()))
-    }
-
-    async fn of_memory(
-        storage: &Storage,
-        conversation_id: &ConversationId,
-    ) -> Result<Option<Self>, StoreError> {
-        let memory = storage
-            .store
-            .get(conversation_id, RecordKind::Memory, MEMORY);
-        let memory = match memory.await {
-            Err(error) if error.damaged_record().is_some() => None,
-            memory => memory?.and_then(Record::downcast::<Memory>),
-        };
-        Ok(memory.and_then(|memory| serde_json::from_str(memory.text()).ok()))
     }
 
     /// Stores the note.
@@ -125,39 +81,6 @@ impl ChatNote {
         store
             .update_conversation_info(conversation_id, change)
             .await?;
-        ChatNote::delete_memory(storage, conversation_id).await?;
         Ok(())
-    }
-
-    /// Moves the note of an earlier version to the info of the conversation. A model would see a memory.
-    pub(crate) async fn move_from_memory(
-        storage: &Storage,
-        conversation_id: &ConversationId,
-    ) -> anyhow::Result<()> {
-        if let Some(note) = ChatNote::of_memory(storage, conversation_id).await? {
-            match ChatNote::of_info(storage, conversation_id).await? {
-                None => note.store(storage, conversation_id).await?,
-                Some(_) => ChatNote::delete_memory(storage, conversation_id).await?,
-            }
-        }
-        Ok(())
-    }
-
-    async fn delete_memory(
-        storage: &Storage,
-        conversation_id: &ConversationId,
-    ) -> Result<(), StoreError> {
-        let (store, memory) = (&storage.store, RecordKind::Memory);
-        let query = Query::all().kind(memory).ids([MEMORY]);
-        if store.load(conversation_id, &query).await?.count() > 0 {
-            store.delete(conversation_id, memory, MEMORY).await?;
-        }
-        Ok(())
-    }
-
-    /// Whether a record is about the conversation, and nothing that was said or done in it.
-    pub(crate) fn is(record: &Record) -> bool {
-        record.kind() == RecordKind::ConversationInfo
-            || record.kind() == RecordKind::Memory && record.id() == MEMORY
     }
 }

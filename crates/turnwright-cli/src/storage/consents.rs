@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use turnwright::files::read_regular_file;
 
-use super::files::NewFile;
+use super::NewFile;
 use super::home;
 use crate::exit::misuse;
 

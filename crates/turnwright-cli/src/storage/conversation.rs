@@ -1,12 +1,9 @@
 //! Names of conversations. A conversation that is restarted continues as its next part: `shop`, `shop~2`, `shop~3`.
 
-use std::fs::{self, File, TryLockError};
-use std::path::PathBuf;
-
-use anyhow::Context as _;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationFilter, ConversationId, Query, Store as _, StoreError};
 
-use super::{ChatNote, Storage, files};
+use super::{ChatNote, Storage};
 use crate::exit::misuse;
 
 /// The longest name of a conversation.
@@ -60,11 +57,12 @@ impl ConversationPart {
         }
         let first = Query::all().limit(1);
         let loaded = storage.store.load(&named.conversation_id(), &first).await?;
-        match loaded.records.is_empty() {
-            false => Ok(named),
-            true => Err(misuse(format!(
+        if loaded.records.is_empty() {
+            Err(misuse(format!(
                 "no conversation `{name}`. See `turnwright turns list`"
-            ))),
+            )))
+        } else {
+            Ok(named)
         }
     }
 
@@ -72,11 +70,13 @@ impl ConversationPart {
     pub(crate) async fn next_empty(&self, storage: &Storage) -> Result<Self, StoreError> {
         let last = parts_of(storage, &self.name).await?.pop();
         let last = last.unwrap_or_else(|| self.clone());
-        let first = Query::all().limit(3);
+        let first = Query::all().limit(2);
         let loaded = storage.store.load(&last.conversation_id(), &first).await?;
-        match loaded.into_records().all(|record| ChatNote::is(&record)) {
-            true => Ok(last),
-            false => Ok(last.next()),
+        let mut records = loaded.into_records();
+        if records.all(|record| record.kind() == RecordKind::ConversationInfo) {
+            Ok(last)
+        } else {
+            Ok(last.next())
         }
     }
 }
@@ -112,78 +112,6 @@ pub(crate) async fn parts_of(
     Ok(parts)
 }
 
-/// The lock and the input history of a conversation. One chat holds the lock at a time.
-pub(crate) struct ChatLock {
-    /// The lines that were typed.
-    pub(crate) history: PathBuf,
-    place: PathBuf,
-    /// Held as long as this lives.
-    _lock: File,
-}
-
-/// The number of attempts to lock a file that another process removes.
-const TRIES: usize = 16;
-
-impl ChatLock {
-    /// Takes the lock. Returns `None` if another process holds it.
-    pub(crate) fn take(storage: &Storage, name: &str) -> anyhow::Result<Option<Self>> {
-        let folder = storage.place.sibling("chats");
-        let shown = folder.display();
-        let place = folder.join(format!("{name}.lock"));
-        for _ in 0..TRIES {
-            let lock = turnwright::files::create_private_folder(&folder)
-                .and_then(|()| files::lock_file(&place))
-                .with_context(|| format!("cannot write to the directory `{shown}`"))?;
-            match lock.try_lock() {
-                Ok(()) if files::is_at(&lock, &place) => {
-                    return Ok(Some(ChatLock {
-                        history: folder.join(format!("{name}.history")),
-                        place,
-                        _lock: lock,
-                    }));
-                }
-                // The former holder removed its file: other processes use another one.
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => {
-                    return Err(error)
-                        .with_context(|| format!("cannot lock a file in the directory `{shown}`"));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// The conversations that chats have open now.
-    pub(crate) fn all_taken(storage: &Storage) -> anyhow::Result<Vec<String>> {
-        let Ok(entries) = fs::read_dir(storage.place.sibling("chats")) else {
-            return Ok(Vec::new());
-        };
-        let mut taken = Vec::new();
-        for entry in entries {
-            let file = entry?.file_name();
-            let name = file.to_str().and_then(|file| file.strip_suffix(".lock"));
-            if let Some(name) = name.filter(|name| check_name(name).is_ok())
-                && ChatLock::take(storage, name)?.is_none()
-            {
-                taken.push(name.to_owned());
-            }
-        }
-        taken.sort_unstable();
-        Ok(taken)
-    }
-
-    /// Deletes the history and the lock file, so that not even the name of the conversation is left.
-    pub(crate) fn clear(self) -> std::io::Result<()> {
-        files::remove(&self.history)?;
-        // On other systems a lock cannot be matched with its file, so the file stays.
-        match cfg!(unix) {
-            true => files::remove(&self.place),
-            false => Ok(()),
-        }
-    }
-}
-
 /// Rejects names that could escape the directory or be ambiguous.
 pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
     let name = ConversationPart::named(name).name;
@@ -193,11 +121,12 @@ pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
         && name.chars().all(ch)
         && !name.starts_with('.')
         && !name.contains("..");
-    match plain {
-        true => Ok(()),
-        false => Err(misuse(format!(
+    if plain {
+        Ok(())
+    } else {
+        Err(misuse(format!(
             "invalid conversation name: use 1 to {MAX_NAME_LEN} of the characters A-Z a-z 0-9 . _ - and do not begin with a dot"
-        ))),
+        )))
     }
 }
 

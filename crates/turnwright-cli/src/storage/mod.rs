@@ -4,12 +4,12 @@
 //! codes of envelopes in prompts) and `FILE.chats` (the input history of each conversation, and a lock for the chat that has it
 //! open).
 
+mod chat_lock;
 mod chat_note;
 mod consents;
 mod conversation;
 mod error;
-mod files;
-mod inspect;
+mod new_file;
 
 use std::fs;
 use std::io;
@@ -17,18 +17,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use etcetera::BaseStrategy as _;
 use turnwright::spool::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
 
+pub(crate) use chat_lock::ChatLock;
 pub(crate) use chat_note::{ChatNote, other_server};
 pub(crate) use consents::{Consent, Consents};
-pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
+pub(crate) use conversation::{ConversationPart, check_name, parts_of};
 pub(crate) use error::{database_error, explain, remedy};
-pub(crate) use files::NewFile;
-pub(crate) use inspect::{Inspected, inspect};
+pub(crate) use new_file::NewFile;
 
 use crate::args::StoreFile;
 use crate::exit::misuse;
@@ -75,9 +74,10 @@ impl StorageLocation {
 
     /// The options that select this file in another command, quoted for a shell.
     pub(crate) fn option(&self) -> String {
-        let mut option = match self.named {
-            true => format!(" --store {}", shell_path(&self.file)),
-            false => String::new(),
+        let mut option = if self.named {
+            format!(" --store {}", shell_path(&self.file))
+        } else {
+            String::new()
         };
         if let Some(results) = &self.results {
             option.push_str(&format!(" --results {}", shell_path(results)));
@@ -123,12 +123,25 @@ fn home() -> anyhow::Result<PathBuf> {
     if let Some(options) = std::env::var_os(HOME).filter(|options| !options.is_empty()) {
         return Ok(options.into());
     }
-    let system = etcetera::choose_base_strategy().map_err(|error| {
+    let system = data_dir().ok_or_else(|| {
         misuse(format!(
-            "no data directory for conversations: {error}. Set {HOME}, or use a file with `--store FILE`"
+            "no data directory for conversations: the user has no home directory. Set {HOME}, or use a file with `--store FILE`"
         ))
     })?;
-    Ok(system.data_dir().join("turnwright"))
+    Ok(system.join("turnwright"))
+}
+
+/// The user's data directory: that of the XDG base directories, or `APPDATA` on Windows.
+fn data_dir() -> Option<PathBuf> {
+    let name = if cfg!(windows) {
+        "APPDATA"
+    } else {
+        "XDG_DATA_HOME"
+    };
+    let named = std::env::var_os(name).map(PathBuf::from);
+    named
+        .filter(|dir| dir.is_absolute())
+        .or_else(|| Some(std::env::home_dir()?.join(".local/share")))
 }
 
 /// An open database with the files next to it.
@@ -163,9 +176,10 @@ impl Storage {
         nothing_to: &str,
     ) -> anyhow::Result<Self> {
         let place = StorageLocation::of(options)?;
-        match place.is_there()? {
-            true => Storage::open_to_write(place).await,
-            false => Err(nothing_yet(nothing_to)),
+        if place.is_there()? {
+            Storage::open_to_write(place).await
+        } else {
+            Err(nothing_yet(nothing_to))
         }
     }
 
@@ -194,21 +208,24 @@ impl Storage {
         if !place.is_there()? {
             return Ok(None);
         }
-        let spool: Arc<dyn Spool> = match place.results().is_dir() {
-            true => Arc::new(open_spool(&place).await?),
-            false => Arc::new(MemorySpool::default()),
+        let spool: Arc<dyn Spool> = if place.results().is_dir() {
+            Arc::new(open_spool(&place).await?)
+        } else {
+            Arc::new(MemorySpool::default())
         };
-        let error = match Storage::with(place.clone(), Some(spool), true).await {
-            Ok(storage) => return Ok(Some(storage)),
-            Err(error) => error,
-        };
-        match SqliteError::of(&error).map(SqliteError::kind) {
-            Some(Kind::ReadOnly) => Err(misuse(format!(
-                "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy it \
-                 elsewhere, and use the copy with `--store FILE`",
-                place.file.display()
-            ))),
-            _ => Err(error.into()),
+        let file = place.file.clone();
+        match Storage::with(place, Some(spool), true).await {
+            Ok(storage) => Ok(Some(storage)),
+            Err(error)
+                if SqliteError::of(&error).is_some_and(|error| error.kind() == Kind::ReadOnly) =>
+            {
+                Err(misuse(format!(
+                    "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy \
+                     it elsewhere, and use the copy with `--store FILE`",
+                    file.display()
+                )))
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

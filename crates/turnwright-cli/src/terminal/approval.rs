@@ -84,9 +84,7 @@ impl ApprovalPrompt {
     }
 
     async fn approve(&self, screen: &mut Screen, asked: &Question<'_>) -> anyhow::Result<bool> {
-        if !screen.is_json() {
-            asked.show(screen)?;
-        }
+        asked.show(screen)?;
         match &self.editor {
             _ if self.approve_all => {
                 note(screen, &format!("approved {BY_OPTION}"))?;
@@ -218,9 +216,10 @@ impl<'g> Question<'g> {
         let outer = self.gate.question.get("outerTools");
         let outer = outer.and_then(Value::as_array).into_iter().flatten();
         let outer: Vec<&str> = outer.filter_map(Value::as_str).collect();
-        let by = match outer.is_empty() {
-            true => String::new(),
-            false => format!(" (called by {})", one_line(&outer.join(" > "), 64)),
+        let by = if outer.is_empty() {
+            String::new()
+        } else {
+            format!(" (called by {})", one_line(&outer.join(" > "), 64))
         };
         screen.painted(style::WARN, format_args!("? {tool}{by} needs approval"))?;
         let lines = self.lines(screen);
@@ -269,10 +268,7 @@ pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
     lines(&shown_json(args), width).join("\n")
 }
 
-/// Prints how a question was settled, unless the output is JSON.
+/// Prints how a question was settled.
 pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
-    match screen.is_json() {
-        true => Ok(()),
-        false => screen.paragraph(style::WARN, "  ", text),
-    }
+    screen.paragraph(style::WARN, "  ", text)
 }

@@ -61,13 +61,14 @@ enum Sort {
 impl Editor {
     /// Opens an editor. Its history is read from and appended to this file.
     pub(crate) fn open(history: Option<PathBuf>) -> anyhow::Result<Self> {
-        let kind = match is_dumb() {
-            true => Kind::Plain(Mutex::new(Lines::open())),
-            false => Kind::Rich(Rich {
+        let kind = if is_dumb() {
+            Kind::Plain(Mutex::new(Lines::open()))
+        } else {
+            Kind::Rich(Rich {
                 mode: Mode::now(),
                 editors: Arc::new(StdMutex::new(LineEditors::open(history)?)),
                 typing: Arc::default(),
-            }),
+            })
         };
         Ok(Editor(Arc::new(kind)))
     }
@@ -148,9 +149,10 @@ struct LineEditors {
 impl LineEditors {
     fn open(history: Option<PathBuf>) -> anyhow::Result<Self> {
         let colour = with_colour(&io::stdout());
-        let mode = match colour {
-            true => ColorMode::Forced,
-            false => ColorMode::Disabled,
+        let mode = if colour {
+            ColorMode::Forced
+        } else {
+            ColorMode::Disabled
         };
         let config = Config::builder()
             .max_history_size(HISTORY)?
@@ -181,9 +183,10 @@ impl LineEditors {
                 &mut self.answers
             }
         };
-        let styled = match self.colour {
-            true => paint(style::BOLD, prompt),
-            false => prompt.to_owned(),
+        let styled = if self.colour {
+            paint(style::BOLD, prompt)
+        } else {
+            prompt.to_owned()
         };
         let line = match editor.readline_with_initial(&(prompt, styled), (initial, "")) {
             Ok(line) => line,
@@ -199,4 +202,12 @@ impl LineEditors {
         }
         Typed::Line(line)
     }
+}
+
+/// Asks the user, who must have seen the question. Everything but `y` and `yes` is a no.
+pub(crate) async fn confirm(prompt: &str) -> anyhow::Result<bool> {
+    Ok(match Editor::open(None)?.answer(prompt, "").await {
+        Typed::Line(line) => matches!(line.trim().to_lowercase().as_str(), "y" | "yes"),
+        Typed::Interrupted | Typed::Ended => false,
+    })
 }

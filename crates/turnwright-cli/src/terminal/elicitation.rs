@@ -132,10 +132,7 @@ fn prompt(name: &str, field: &Value, is_required: bool) -> String {
         None if text("type") == Some("boolean") => "yes or no".to_owned(),
         None => one_line(text("type").unwrap_or("JSON"), TYPE),
     };
-    let optional = match is_required {
-        true => "",
-        false => ", optional",
-    };
+    let optional = if is_required { "" } else { ", optional" };
     let about = match text("description").or_else(|| text("title")) {
         Some(about) => format!("{}, ", one_line(about, DESCRIPTION)),
         None => String::new(),

@@ -1,7 +1,6 @@
 //! The terminal: output, styles, line editing, approvals and signals.
 
 mod approval;
-mod confirm;
 mod editor;
 mod elicitation;
 mod flow;
@@ -18,8 +17,7 @@ mod spinner;
 pub(crate) use approval::ApprovalPrompt;
 #[cfg(test)]
 pub(crate) use approval::quoted_args;
-pub(crate) use confirm::confirm;
-pub(crate) use editor::{Editor, Typed};
+pub(crate) use editor::{Editor, Typed, confirm};
 pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};

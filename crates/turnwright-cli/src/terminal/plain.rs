@@ -13,9 +13,12 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(must_escape) {
         return Cow::Borrowed(text);
     }
-    let shown = |ch: char| match must_escape(ch) {
-        true => ch.escape_unicode().to_string(),
-        false => ch.to_string(),
+    let shown = |ch: char| {
+        if must_escape(ch) {
+            ch.escape_unicode().to_string()
+        } else {
+            ch.to_string()
+        }
     };
     Cow::Owned(text.chars().map(shown).collect())
 }

@@ -12,15 +12,13 @@ pub(super) async fn answer(
     screen: &mut Screen,
     asked: &Question<'_>,
 ) -> anyhow::Result<bool> {
-    if !screen.is_json() {
-        let tool = one_line(asked.tool, 64);
-        let what = format!("? {tool} was interrupted: did it take effect?");
-        screen.painted(style::WARN, what)?;
-        screen.line(asked.lines(screen).join("\n"))?;
-        let started = one_line(asked.text("begunAt"), 40);
-        let started = format!("started at {started}; its process ended before the call did");
-        screen.paragraph(style::DIM, "  ", &started)?;
-    }
+    let tool = one_line(asked.tool, 64);
+    let what = format!("? {tool} was interrupted: did it take effect?");
+    screen.painted(style::WARN, what)?;
+    screen.line(asked.lines(screen).join("\n"))?;
+    let started = one_line(asked.text("begunAt"), 40);
+    let started = format!("started at {started}; its process ended before the call did");
+    screen.paragraph(style::DIM, "  ", &started)?;
     // `--yes` approves calls; it does not say what happened to them.
     match &approval_prompt.editor {
         _ if approval_prompt.tell_model => {

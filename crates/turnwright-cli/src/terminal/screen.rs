@@ -7,7 +7,6 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Flow;
-use super::markdown::Update;
 use super::spinner::Spinner;
 use super::style::{self, paint};
 
@@ -61,9 +60,8 @@ pub(crate) fn is_dumb() -> bool {
     })
 }
 
-/// The size of a terminal that does not report it.
+/// The width of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
-const USUAL_HEIGHT: usize = 24;
 
 /// The most characters of a line if the width is unknown.
 pub(crate) const LINE: usize = 160;
@@ -117,34 +115,6 @@ impl Screen {
         !self.json && !self.on_stderr && io::stdout().is_terminal() && !is_dumb()
     }
 
-    /// The lines of the terminal.
-    pub(crate) fn height(&self) -> usize {
-        let size = terminal_size::terminal_size_of(io::stdout());
-        let height = size.map(|(_, height)| usize::from(height.0));
-        height.filter(|height| *height > 0).unwrap_or(USUAL_HEIGHT)
-    }
-
-    /// Replaces the last lines of the output. One write, so that nothing flickers.
-    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
-        self.rest();
-        let mut text = String::new();
-        if let Some(rows) = update.erase {
-            text.push('\r');
-            if rows > 0 {
-                text.push_str(&format!("\x1b[{rows}A"));
-            }
-            text.push_str("\x1b[J");
-        }
-        match with_colour(&io::stdout()) {
-            true => text.push_str(&update.text),
-            false => text.push_str(&anstream::adapter::strip_str(&update.text).to_string()),
-        }
-        match text.is_empty() {
-            true => Ok(()),
-            false => write_raw(text.as_bytes(), ""),
-        }
-    }
-
     /// Whether the user can be asked: input and output are terminals.
     pub(crate) fn is_interactive(&self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
@@ -153,9 +123,10 @@ impl Screen {
     /// The columns of the terminal, else those of `COLUMNS`. A terminal that does not report its size has 80. `None` if the
     /// output is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
-        let (columns, is_terminal) = match self.on_stderr {
-            true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
-            false => (columns_of(&io::stdout()), io::stdout().is_terminal()),
+        let (columns, is_terminal) = if self.on_stderr {
+            (columns_of(&io::stderr()), io::stderr().is_terminal())
+        } else {
+            (columns_of(&io::stdout()), io::stdout().is_terminal())
         };
         let from_environment = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
         let columns = columns
@@ -169,13 +140,16 @@ impl Screen {
         self.width().unwrap_or(LINE)
     }
 
-    /// Writes text and flushes. Text of third parties must go through [`plain`](super::plain) first.
+    /// Writes text and flushes; nothing with `--json`, except to standard error. Text of third parties must go through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
         if self.on_stderr {
             let mut err = anstream::stderr().lock();
             write!(err, "{text}")?;
             return err.flush();
+        }
+        if self.json {
+            return Ok(());
         }
         let mut out = anstream::stdout().lock();
         write!(out, "{text}")?;
@@ -238,14 +212,24 @@ impl Screen {
         };
         if io::stdout().is_terminal() {
             let text = String::from_utf8_lossy(bytes);
-            return self.write(format_args!("{}{end}", super::plain(&text)));
+            self.rest();
+            return write_raw(super::plain(&text).as_bytes(), end);
         }
         self.rest();
         write_raw(bytes, end)
     }
 
-    /// Writes a value as one line of JSON. Invisible characters are escaped.
+    /// Writes a value as one line of JSON, only with `--json`.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        if self.json {
+            self.json_line(value)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes a value as one line of JSON. Invisible characters are escaped.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let line = super::json(&serde_json::to_value(value)?);
         self.rest();
         // Not through anstream: it strips more than escape sequences.

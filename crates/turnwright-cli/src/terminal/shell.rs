@@ -20,9 +20,10 @@ pub(crate) fn shell_word(text: impl AsRef<OsStr>) -> String {
 
 /// A path as a word of a command that cannot be mistaken for an option.
 pub(crate) fn shell_path(path: &Path) -> String {
-    match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
-        true => shell_word(Path::new(".").join(path)),
-        false => shell_word(path),
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        shell_word(Path::new(".").join(path))
+    } else {
+        shell_word(path)
     }
 }
 

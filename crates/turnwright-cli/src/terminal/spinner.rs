@@ -71,9 +71,10 @@ fn run(mut doing: String, updates: &mpsc::Receiver<String>) {
                 let columns = columns_of(&std::io::stderr()).unwrap_or(NARROW);
                 let words = fit(&doing, columns.saturating_sub(RESERVED));
                 let words = format!("{ch} {}s {words}", started.elapsed().as_secs());
-                let words = match with_colour(&std::io::stderr()) {
-                    true => paint(style::DIM, words),
-                    false => words,
+                let words = if with_colour(&std::io::stderr()) {
+                    paint(style::DIM, words)
+                } else {
+                    words
                 };
                 write(&format!("\r\x1b[2K{words}"));
                 (next, drawn) = (Instant::now() + TICK, true);

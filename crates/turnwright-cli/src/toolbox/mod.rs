@@ -1,9 +1,8 @@
 //! The built-in tools, and the tools of `--tools` files.
 //!
-//! The built-in tools only read: files in one directory, numbers, public web addresses. Their results are third-party content
+//! The built-in tools only read: files in one directory, public web addresses. Their results are third-party content
 //! and not trusted.
 
-mod calculate;
 mod command;
 mod content;
 mod fetch_url;
@@ -26,7 +25,7 @@ use crate::exit::misuse;
 pub(crate) enum Builtin<'b> {
     /// None.
     None,
-    /// Those for the files in this directory, the calculator, and the one that fetches web addresses if `fetch` is set.
+    /// Those for the files in this directory, and the one that fetches web addresses if `fetch` is set.
     In { folder: &'b Path, fetch: bool },
 }
 
@@ -42,7 +41,6 @@ impl Builtin<'_> {
 /// The built-in tools. Without a guard there is none that fetches web addresses.
 fn built_in(folder: &Path, guard: Option<AddressGuard>) -> anyhow::Result<Vec<Tool>> {
     let mut tools = files::tools(folder)?;
-    tools.push(calculate::tool()?);
     if let Some(guard) = guard {
         tools.push(fetch_url::tool(guard)?);
     }

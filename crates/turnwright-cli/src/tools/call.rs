@@ -64,11 +64,11 @@ pub(crate) async fn run(
         };
     };
     let facts = lock(&view.facts).clone();
-    match view.screen.is_json() {
-        true => view
-            .screen
-            .value(&json_output::render(call, facts).await?)?,
-        false => view.print_result(call, &facts).await?,
+    if view.screen.is_json() {
+        view.screen
+            .value(&json_output::render(call, facts).await?)?
+    } else {
+        view.print_result(call, &facts).await?
     }
     Ok(
         match (interrupted, call.is_error() || !call.is_complete()) {
@@ -104,9 +104,10 @@ impl Viewer for View {
     }
 
     async fn event(&mut self, event: Event, cancelled: bool) -> anyhow::Result<()> {
-        match cancelled || self.screen.is_json() {
-            true => Ok(()),
-            false => Ok(self.print_event(&event)?),
+        if cancelled || self.screen.is_json() {
+            Ok(())
+        } else {
+            Ok(self.print_event(&event)?)
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use turnwright::Tool;
 use turnwright_testkit::contract::{Fuzz, Report};
 
-use super::find;
+use super::named;
 use crate::args::ToolsFuzz;
 use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
@@ -16,7 +16,7 @@ pub(super) fn run(
     screen: &mut Screen,
 ) -> anyhow::Result<Exit> {
     let tools: Vec<&Tool> = match &options.name {
-        Some(name) => vec![find::named(tools, name)?],
+        Some(name) => vec![named(tools, name)?],
         None => tools.iter().collect(),
     };
     let cases = usize::try_from(options.cases).unwrap_or(usize::MAX);
@@ -29,13 +29,11 @@ pub(super) fn run(
             Err(failure) => (failure.report().clone(), failure.to_string()),
         };
         all_hold &= report.is_ok();
-        if screen.is_json() {
-            screen.value(&to_value(&report))?;
-            continue;
-        }
-        let verdict = match report.is_ok() {
-            true => paint(style::GOOD, "passed"),
-            false => paint(style::BAD, "failed"),
+        screen.value(&to_value(&report))?;
+        let verdict = if report.is_ok() {
+            paint(style::GOOD, "passed")
+        } else {
+            paint(style::BAD, "failed")
         };
         let name = paint(style::NAME, tool.name());
         screen.line(format_args!("{name}: {verdict}"))?;

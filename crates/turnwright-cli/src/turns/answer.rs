@@ -31,18 +31,14 @@ pub(super) async fn run(options: &args::TurnsAnswer, mut screen: Screen) -> anyh
     recorded
         .answer_gate(conversation, gate.id(), answer)
         .await?;
-    match screen.is_json() {
-        true => screen.value(&json!({
-            "turnId": summary.id(), "gateId": gate.id(), "decision": decision,
-        }))?,
-        false => {
-            let next = match summary.state {
-                State::Running | State::Waiting => "the program that runs the turn continues",
-                _ => "resume the turn to continue",
-            };
-            screen.line(format!("Recorded at {}: {next}", one_line(gate.id(), 120)))?;
-        }
-    }
+    screen.value(&json!({
+        "turnId": summary.id(), "gateId": gate.id(), "decision": decision,
+    }))?;
+    let next = match summary.state {
+        State::Running | State::Waiting => "the program that runs the turn continues",
+        _ => "resume the turn to continue",
+    };
+    screen.line(format!("Recorded at {}: {next}", one_line(gate.id(), 120)))?;
     storage.store.close().await?;
     Ok(Exit::Done)
 }

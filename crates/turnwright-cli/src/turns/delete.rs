@@ -50,7 +50,7 @@ pub(super) async fn run(options: &args::TurnsDelete, mut screen: Screen) -> anyh
     }
     let deleted = target.delete(&storage, &mut screen).await?;
     deleted.show(&mut screen)?;
-    if options.yes && has_unfinished && !screen.is_json() {
+    if options.yes && has_unfinished {
         screen.warn(UNFINISHED)?;
     }
     // Also results that crashes left in the spool, once no record can refer to them.
@@ -228,7 +228,7 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
                 {
                     batch = batch.fencing_token(lease.fencing_token.saturating_add(1));
                 }
-                if is_of_conversation(record.kind()) || !summary.holds(stored.position) {
+                if is_of_conversation(record.kind()) || !summary.contains(stored.position) {
                     continue;
                 }
                 let artifacts = record.artifacts().iter();
@@ -246,15 +246,16 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
             }
             for damaged in &loaded.damaged {
                 let kind = damaged.kind.filter(|kind| !is_of_conversation(*kind));
-                if let Some(kind) = kind.filter(|_| summary.holds(damaged.position)) {
+                if let Some(kind) = kind.filter(|_| summary.contains(damaged.position)) {
                     // Its bytes in the spool are found by the sweep later.
                     deleted.records += 1;
                     batch = batch.delete(kind, &*damaged.id);
                 }
             }
-            match spooled.is_empty() || storage.has_results {
-                true => batch,
-                false => Batch::new(),
+            if spooled.is_empty() || storage.has_results {
+                batch
+            } else {
+                Batch::new()
             }
         });
     update.await?;
@@ -354,19 +355,17 @@ impl Deleted {
     }
 
     fn show(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        if screen.is_json() {
-            let names = |conversation_ids: &[ConversationId]| -> Vec<String> {
-                conversation_ids.iter().map(ToString::to_string).collect()
-            };
-            return screen.value(&json!({
-                "conversations": names(&self.conversations),
-                "unfinished": names(&self.stay),
-                "open": names(&self.open),
-                "stillRead": self.still_read,
-                "records": self.records,
-                "bytes": self.bytes,
-            }));
-        }
+        let ids = |conversation_ids: &[ConversationId]| -> Vec<String> {
+            conversation_ids.iter().map(ToString::to_string).collect()
+        };
+        screen.value(&json!({
+            "conversations": ids(&self.conversations),
+            "unfinished": ids(&self.stay),
+            "open": ids(&self.open),
+            "stillRead": self.still_read,
+            "records": self.records,
+            "bytes": self.bytes,
+        }))?;
         let records = plural(self.records, "record");
         let mut text = format!("Deleted {records}, {}", size(self.bytes));
         if !self.conversations.is_empty() {

@@ -16,7 +16,7 @@ use super::find::find;
 use super::summary::{conversation_ids_of, no_conversation};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::storage::{ChatNote, NewFile, Storage};
+use crate::storage::{NewFile, Storage};
 use crate::terminal::{Screen, json};
 use crate::units::plural;
 
@@ -43,9 +43,7 @@ pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyh
         let unwritable = unwritable(&file);
         // Without `--force`, fails if the file was created meanwhile.
         file.persist(options.force).context(unwritable)?;
-        if !screen.is_json() {
-            screen.line(format_args!("{} written", plural(export.records, "record")))?;
-        }
+        screen.line(format_args!("{} written", plural(export.records, "record")))?;
     }
     storage.store.close().await?;
     let mut screen = screen.on_stderr();
@@ -81,9 +79,10 @@ async fn select(
             selected.push((conversation_id, Query::all()));
         }
     }
-    match selected.is_empty() {
-        false => Ok(selected),
-        true => Err(no_conversation(storage, name)),
+    if selected.is_empty() {
+        Err(no_conversation(storage, name))
+    } else {
+        Ok(selected)
     }
 }
 
@@ -140,7 +139,9 @@ impl Export {
                 }
             };
             // Leases are not part of the conversation.
-            if record.kind() == RecordKind::Lease || (self.turn_alone && ChatNote::is(&record)) {
+            if record.kind() == RecordKind::Lease
+                || (self.turn_alone && record.kind() == RecordKind::ConversationInfo)
+            {
                 continue;
             }
             let mut value = record.to_value()?;
@@ -159,7 +160,7 @@ impl Export {
 
     fn write(&mut self, value: &Value) -> anyhow::Result<()> {
         let Some(file) = &mut self.file else {
-            return self.screen.value(value);
+            return self.screen.json_line(value);
         };
         let written = writeln!(file.writer, "{}", json(value));
         written.with_context(|| unwritable(file))

@@ -18,9 +18,7 @@ const NOTHING: &str = "No turns are stored yet.";
 pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow::Result<Exit> {
     screen.busy("opening the database");
     let Some(storage) = Storage::open_if_there(&options.storage).await? else {
-        if !screen.is_json() {
-            screen.line(NOTHING)?;
-        }
+        screen.line(NOTHING)?;
         return Ok(Exit::Done);
     };
     let mut found = turns(&storage, None).await?;
@@ -37,26 +35,22 @@ pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow
         let (records, unread) = summary.records(&storage).await?;
         found.damaged.extend(unread);
         let digest = summary.digest(&records);
-        match screen.is_json() {
-            true => screen.value(&summary.to_value(&digest)?)?,
-            false => show(&mut screen, summary, &digest, length)?,
-        }
+        screen.value(&summary.to_value(&digest)?)?;
+        show(&mut screen, summary, &digest, length)?;
     }
-    if !screen.is_json() {
-        let filtered = options.conversation.is_some() || !states.is_empty();
-        let filtered = filtered || !found.damaged.is_empty();
-        let text = match found.turns.len() {
-            0 if filtered => "No matching turns.".to_owned(),
-            0 => NOTHING.to_owned(),
-            all if all > limit => {
-                let more = count((all - limit) as u64);
-                format!("… {more} more; use `--limit {all}` to show all")
-            }
-            _ => String::new(),
-        };
-        if !text.is_empty() {
-            screen.painted(style::DIM, text)?;
+    let filtered = options.conversation.is_some() || !states.is_empty();
+    let filtered = filtered || !found.damaged.is_empty();
+    let text = match found.turns.len() {
+        0 if filtered => "No matching turns.".to_owned(),
+        0 => NOTHING.to_owned(),
+        all if all > limit => {
+            let more = count((all - limit) as u64);
+            format!("… {more} more; use `--limit {all}` to show all")
         }
+        _ => String::new(),
+    };
+    if !text.is_empty() {
+        screen.painted(style::DIM, text)?;
     }
     storage.store.close().await?;
     damaged::report(&mut screen.on_stderr(), &storage, &found.damaged)

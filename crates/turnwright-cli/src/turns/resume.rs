@@ -29,9 +29,10 @@ pub(super) async fn run(
         return ended(&storage, &summary, markdown, screen).await;
     }
     let work = async {
-        let if_held = match options.wait {
-            true => IfHeld::Wait,
-            false => IfHeld::Fail("Use `--wait` to wait for it"),
+        let if_held = if options.wait {
+            IfHeld::Wait
+        } else {
+            IfHeld::Fail("Use `--wait` to wait for it")
         };
         let conversation_id = &summary.conversation_id;
         wait_until_free(&storage, conversation_id, None, if_held, &mut screen).await?;
@@ -40,12 +41,12 @@ pub(super) async fn run(
         if !summary.is_resumable() {
             return Ok((summary, None));
         }
-        ChatNote::move_from_memory(&storage, &summary.conversation_id).await?;
         let chat_note = ChatNote::of(&storage, &summary.conversation_id).await?;
         let missing = chat_note.as_ref().map(|chat_note| {
-            match options.agent.tool_files.files.is_empty() && storage.place.named {
-                true => chat_note.tools.as_slice(),
-                false => &[],
+            if options.agent.tool_files.files.is_empty() && storage.place.named {
+                chat_note.tools.as_slice()
+            } else {
+                &[]
             }
         });
         check(&storage, &summary, missing, &options.again, attended).await?;
@@ -83,10 +84,8 @@ pub(super) async fn run(
         if attended {
             announce(&agent, &summary, &mut show.screen)?;
         }
-        if !show.screen.is_json() {
-            for warning in warnings {
-                show.screen.warn(warning)?;
-            }
+        for warning in warnings {
+            show.screen.warn(warning)?;
         }
         let runner = with_storage(runner, Some(&storage)).await?;
         resume(show, &storage, &runner, &summary).await
@@ -99,9 +98,10 @@ pub(super) async fn run(
 /// Shows the model and the turn.
 fn announce(agent: &Agent, summary: &TurnSummary, screen: &mut Screen) -> anyhow::Result<()> {
     screen.paragraph(style::BOLD, "", &agent.model.shown)?;
-    let reads = match agent.builtin_tools {
-        true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
-        false => String::new(),
+    let reads = if agent.builtin_tools {
+        format!(" · reads {}", plain(&agent.folder.display().to_string()))
+    } else {
+        String::new()
     };
     screen.dim(format!(
         "resuming turn {} of conversation {}{reads}",

@@ -50,9 +50,10 @@ pub(crate) fn command(
         }
     }
     let id: String = summary.id().chars().take(MAX_ID_LEN).collect();
-    match id.starts_with('-') {
-        true => format!("turnwright turns resume{options} -- {}", shell_word(&id)),
-        false => format!("turnwright turns resume {}{options}", shell_word(&id)),
+    if id.starts_with('-') {
+        format!("turnwright turns resume{options} -- {}", shell_word(&id))
+    } else {
+        format!("turnwright turns resume {}{options}", shell_word(&id))
     }
 }
 

@@ -154,12 +154,11 @@ impl Page<'_> {
             self.screen.line("")?;
         }
         // Always behind the margin: it cannot imitate a line of the program.
-        match style == anstyle::Style::new() {
-            true => self.screen.line(answer(text, self.screen, true))?,
-            false => {
-                let text = quoted(text, self.screen.width());
-                self.screen.painted(style, text)?;
-            }
+        if style == anstyle::Style::new() {
+            self.screen.line(answer(text, self.screen, true))?
+        } else {
+            let text = quoted(text, self.screen.width());
+            self.screen.painted(style, text)?;
         }
         Ok(())
     }
@@ -188,9 +187,10 @@ impl Page<'_> {
         if let Some(entry) = entry.filter(|entry| *entry.turn_id == *self.summary.id()) {
             self.ledger_entry(entry)?;
         } else if !call.is_complete() {
-            let text = match self.summary.state.is_live() {
-                true => "  running",
-                false => "  no result",
+            let text = if self.summary.state.is_live() {
+                "  running"
+            } else {
+                "  no result"
             };
             self.screen.painted(style::WARN, text)?;
         }

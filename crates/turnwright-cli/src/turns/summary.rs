@@ -89,9 +89,10 @@ pub(super) async fn conversation_ids_of(
     name: &str,
 ) -> Result<Vec<ConversationId>, StoreError> {
     let part = ConversationPart::named(name);
-    let parts = match part.name == name {
-        true => parts_of(storage, name).await?,
-        false => vec![part],
+    let parts = if part.name == name {
+        parts_of(storage, name).await?
+    } else {
+        vec![part]
     };
     Ok(parts.iter().map(|part| part.conversation_id()).collect())
 }
@@ -213,7 +214,7 @@ impl TurnSummary {
     }
 
     /// Whether a position in the conversation is within the turn.
-    pub(super) fn holds(&self, position: Position) -> bool {
+    pub(super) fn contains(&self, position: Position) -> bool {
         position >= self.position && self.next.is_none_or(|next| position < next)
     }
 

@@ -192,12 +192,12 @@ fn endless_input_is_refused() {
         (&["schema", "check", "/dev/zero", "{}"][..], "the schema"),
         (&["schema", "check", "{}", "/dev/zero"], "the arguments"),
         (&["schema", "check", "-", "{}"], "the schema"),
-        (&["tools", "call", "calculate", "-"], "the arguments"),
+        (&["tools", "call", "list_files", "-"], "the arguments"),
         (&["tools", "id", "x", "-"], "the arguments"),
         (&["tools", "list", "--tools", "-"], "the tools file"),
         (&["serve-script", "-"], "the script"),
         (&["wire", "decode", "/dev/zero"], "the recording"),
-        (&["wire", "replay", "-"], "the recording"),
+        (&["wire", "decode", "-"], "the recording"),
     ] {
         let output = crate::program::program()
             .args(args)

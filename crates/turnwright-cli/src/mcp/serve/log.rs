@@ -87,8 +87,9 @@ fn line(event: &EventKind, json: bool) -> Option<String> {
 }
 
 fn warning(message: &str, json: bool) -> String {
-    match json {
-        true => json!({ "warning": Value::from(message) }).to_string(),
-        false => format!("warning: {}", one_line(message, MESSAGE)),
+    if json {
+        json!({ "warning": Value::from(message) }).to_string()
+    } else {
+        format!("warning: {}", one_line(message, MESSAGE))
     }
 }

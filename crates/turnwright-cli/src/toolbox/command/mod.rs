@@ -117,9 +117,10 @@ impl Described {
 
 /// A path with a slash is relative to the folder of the file that names it. Any other name is looked up in `PATH`.
 pub(crate) fn program_path(program: &str, folder: &Path) -> PathBuf {
-    match program.contains(std::path::is_separator) {
-        true => folder.join(program),
-        false => PathBuf::from(program),
+    if program.contains(std::path::is_separator) {
+        folder.join(program)
+    } else {
+        PathBuf::from(program)
     }
 }
 

@@ -46,9 +46,10 @@ pub(super) async fn run(
         return Err(ToolError::internal("the output is larger than 64 MiB").for_model(for_model));
     };
     let status = running.wait().await?;
-    match status.success() {
-        true => Ok(ToolOutput::bytes(output)),
-        false => Err(failed(status, &stderr)),
+    if status.success() {
+        Ok(ToolOutput::bytes(output))
+    } else {
+        Err(failed(status, &stderr))
     }
 }
 
@@ -102,9 +103,10 @@ fn failed(status: ExitStatus, stderr: &str) -> ToolError {
         Some(last) => format!("{how}: {last}"),
         None => how.clone(),
     };
-    let for_model = match stderr.is_empty() {
-        true => format!("The tool failed: {how}, without a message."),
-        false => format!("The tool failed: {how}. Its last output:\n{stderr}"),
+    let for_model = if stderr.is_empty() {
+        format!("The tool failed: {how}, without a message.")
+    } else {
+        format!("The tool failed: {how}. Its last output:\n{stderr}")
     };
     ToolError::internal(message).for_model(for_model)
 }

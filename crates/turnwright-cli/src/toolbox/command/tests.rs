@@ -44,7 +44,7 @@ fn refused(folder: &Scratch, text: &str) -> String {
 
 #[tokio::test]
 async fn a_program_gets_its_arguments_as_json_and_its_output_is_the_result() {
-    let folder = Scratch::new("command-run");
+    let folder = Scratch::new();
     let tools = made(
         &folder,
         &script("cat", &json!({ "effects": "read_only", "kind": "json" })),
@@ -60,7 +60,7 @@ async fn a_program_gets_its_arguments_as_json_and_its_output_is_the_result() {
 
 #[tokio::test]
 async fn invalid_arguments_do_not_reach_the_program() {
-    let folder = Scratch::new("command-contract");
+    let folder = Scratch::new();
     let tools = made(&folder, &script("touch ran; exit 0", &json!({})));
     turnwright_testkit::contract::fuzz(&tools[0]);
     let message = result_of(tools, "it", json!({ "n": "seven" }))
@@ -72,7 +72,7 @@ async fn invalid_arguments_do_not_reach_the_program() {
 
 #[tokio::test]
 async fn effects_default_to_writes() {
-    let folder = Scratch::new("command-writes");
+    let folder = Scratch::new();
     assert_eq!(
         made(&folder, &script("true", &json!({})))[0].effects(),
         Effects::Writes
@@ -81,7 +81,7 @@ async fn effects_default_to_writes() {
 
 #[tokio::test]
 async fn a_failure_has_the_exit_code_and_the_last_output() {
-    let folder = Scratch::new("command-fails");
+    let folder = Scratch::new();
     let tools = made(
         &folder,
         &script("echo half; echo no disk >&2; exit 3", &json!({})),
@@ -110,7 +110,7 @@ async fn a_failure_has_the_exit_code_and_the_last_output() {
 
 #[tokio::test]
 async fn a_program_may_ignore_its_arguments() {
-    let folder = Scratch::new("command-deaf");
+    let folder = Scratch::new();
     let tools = made(&folder, &script("exec <&-; echo done", &json!({})));
     let mut args = json!({});
     args["more"] = json!("x".repeat(500_000));
@@ -120,7 +120,7 @@ async fn a_program_may_ignore_its_arguments() {
 #[tokio::test]
 async fn a_relative_path_starts_at_the_tools_file() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = Scratch::new("command-beside");
+    let folder = Scratch::new();
     let script_file = folder.write("bin/say.sh", "#!/bin/sh\necho \"said $1\"\n");
     std::fs::set_permissions(script_file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut described = script("", &json!({}));
@@ -134,7 +134,7 @@ async fn a_relative_path_starts_at_the_tools_file() {
 
 #[tokio::test]
 async fn cancelling_kills_the_program_and_its_children() {
-    let folder = Scratch::new("command-cancelled");
+    let folder = Scratch::new();
     let ids = folder.path().join("ids");
     // The file appears atomically.
     let text = format!(
@@ -163,7 +163,7 @@ async fn cancelling_kills_the_program_and_its_children() {
 
 #[tokio::test]
 async fn children_are_killed_when_the_program_ends() {
-    let folder = Scratch::new("command-behind");
+    let folder = Scratch::new();
     let leaves = "sleep 60 > /dev/null 2>&1 < /dev/null & echo $!";
     let tools = made(&folder, &script(leaves, &json!({})));
     let left = result_of(tools, "it", json!({})).await.unwrap();
@@ -185,7 +185,7 @@ async fn until_gone(id: &str) {
 
 #[tokio::test]
 async fn lines_on_standard_error_are_progress() {
-    let folder = Scratch::new("command-progress");
+    let folder = Scratch::new();
     let tools = made(
         &folder,
         &script("echo one >&2; echo two >&2; echo done", &json!({})),
@@ -211,7 +211,7 @@ async fn lines_on_standard_error_are_progress() {
 
 #[test]
 fn an_invalid_tools_file_is_refused_with_the_place() {
-    let folder = Scratch::new("command-wrong");
+    let folder = Scratch::new();
     let text = refused(&folder, "[\n  { \"name\": \"x\", \"nmae\": 1 }\n]");
     assert!(
         text.contains("unknown field `nmae`") && text.contains("line 2"),

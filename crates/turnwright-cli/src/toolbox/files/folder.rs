@@ -99,9 +99,10 @@ fn without_dots(path: &Path) -> PathBuf {
             step => tidy.push(step),
         }
     }
-    match tidy.as_os_str().is_empty() {
-        true => PathBuf::from("."),
-        false => tidy,
+    if tidy.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        tidy
     }
 }
 
@@ -115,9 +116,10 @@ fn hidden_target(named: &str, target: &Path) -> ToolError {
 }
 
 fn ordinary(is_file: bool) -> io::Result<()> {
-    match is_file {
-        true => Ok(()),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    if is_file {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 

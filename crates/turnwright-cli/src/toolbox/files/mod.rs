@@ -1,6 +1,7 @@
 //! Tools for the files in one directory. No path and no link leads out of it.
 
 mod folder;
+mod gitignore;
 mod list_files;
 mod read_file;
 mod search_files;
@@ -45,9 +46,12 @@ fn is_hidden(path: &str) -> bool {
 
 /// A path on one line: control characters in names are escaped.
 fn one_name(path: &Path) -> String {
-    let shown = |ch: char| match ch.is_control() {
-        true => ch.escape_default().to_string(),
-        false => ch.to_string(),
+    let shown = |ch: char| {
+        if ch.is_control() {
+            ch.escape_default().to_string()
+        } else {
+            ch.to_string()
+        }
     };
     path.to_string_lossy().chars().map(shown).collect()
 }

@@ -1,13 +1,12 @@
 //! Searches files.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::sinks::Lossy;
-use grep_searcher::{BinaryDetection, SearcherBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use turnwright::Effects;
 use turnwright::Error;
@@ -22,7 +21,7 @@ use crate::toolbox::content::shortened;
 const MAX_BYTES: u64 = 1 << 30;
 
 /// The longest line that is searched.
-const MAX_LINE_LEN: usize = 8 << 20;
+const MAX_LINE_LEN: u64 = 8 << 20;
 
 /// The most characters of a line in the result.
 const SHOWN: usize = 300;
@@ -84,22 +83,44 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds a line. `false` if the limit is reached.
-    fn add(&mut self, path: &Path, number: u64, line: &str) -> bool {
-        if self.room == 0 {
-            self.more = true;
-            return false;
+    /// Adds the lines of a file that match, up to the first one that is too long or not text.
+    fn search(&mut self, pattern: &Regex, path: &Path, file: File) -> io::Result<()> {
+        let mut file = BufReader::new(file.take(MAX_BYTES));
+        let mut line = Vec::new();
+        for number in 1_u64.. {
+            line.clear();
+            let length = file
+                .by_ref()
+                .take(MAX_LINE_LEN)
+                .read_until(b'\n', &mut line)? as u64;
+            if length == 0 || length == MAX_LINE_LEN || line.contains(&0) {
+                break;
+            }
+            let text = without_end(&line);
+            if !pattern.is_match(text) {
+                continue;
+            }
+            if self.room == 0 {
+                self.more = true;
+                break;
+            }
+            self.room -= 1;
+            let text = shortened(&String::from_utf8_lossy(text), SHOWN);
+            // Writing into a string cannot fail.
+            let _ = writeln!(self.text, "{}:{number}: {text}", path.display());
         }
-        self.room -= 1;
-        let line = shortened(line.trim_end_matches(['\n', '\r']), SHOWN);
-        // Writing into a string cannot fail.
-        let _ = writeln!(self.text, "{}:{number}: {line}", path.display());
-        true
+        Ok(())
     }
 }
 
+/// A line without its end.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolError> {
-    let matcher = matcher(args)?;
+    let pattern = pattern(args)?;
     let wanted = Wanted {
         path: &args.path,
         depth: None,
@@ -107,10 +128,6 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
         glob: args.glob.as_deref(),
     };
     let mut walk = Walk::new(folder, &wanted)?;
-    let mut searcher = SearcherBuilder::new()
-        .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(MAX_LINE_LEN))
-        .build();
     let mut lines = Lines {
         text: String::new(),
         room: args.limit,
@@ -128,8 +145,7 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
         let path = found.path.as_path();
         // A file that cannot be read has no lines.
         if let Ok(file) = folder.file(path) {
-            let sink = Lossy(|number, line| Ok(lines.add(path, number, line)));
-            let _ = searcher.search_reader(&matcher, file.take(MAX_BYTES), sink);
+            let _ = lines.search(&pattern, path, file);
         }
         if lines.more {
             break;
@@ -147,13 +163,12 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
     Ok(text)
 }
 
-fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
-    RegexMatcherBuilder::new()
+fn pattern(args: &Args) -> Result<Regex, ToolError> {
+    RegexBuilder::new(&args.pattern)
         .case_insensitive(args.case_insensitive)
-        .line_terminator(Some(b'\n'))
         .size_limit(PATTERN)
         .dfa_size_limit(PATTERN)
-        .build(&args.pattern)
+        .build()
         .map_err(|error| {
             let for_model = format!("Invalid pattern: {error}");
             ToolError::invalid_arguments(error.to_string()).for_model(for_model)

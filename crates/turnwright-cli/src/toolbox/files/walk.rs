@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::overrides::{Override, OverrideBuilder};
 use turnwright::ToolError;
 
 use super::folder::{Folder, unreadable};
+use super::gitignore::Rules;
 
 /// The most entries that are visited.
 const MAX_SEEN: usize = 200_000;
@@ -44,7 +43,8 @@ pub(super) struct Walk<'f> {
     folder: &'f Folder,
     depth: Option<usize>,
     hidden: bool,
-    glob: Override,
+    /// The pattern, and whether it is negated.
+    glob: Option<(Rules, bool)>,
     waiting: Vec<Waiting>,
     seen: usize,
     /// The number of lines of rules that are still read.
@@ -73,18 +73,17 @@ pub(super) enum Kind {
 struct Waiting {
     found: Found,
     depth: usize,
-    rules: Rules,
+    rules: AllRules,
 }
 
 /// The `.gitignore` files that apply to a directory, the nearest last.
-type Rules = Arc<Vec<Arc<Gitignore>>>;
+type AllRules = Arc<Vec<Arc<Rules>>>;
 
-fn glob(pattern: Option<&str>) -> Result<Override, ignore::Error> {
-    let mut builder = OverrideBuilder::new(".");
-    if let Some(pattern) = pattern {
-        builder.add(pattern)?;
-    }
-    builder.build()
+fn glob(pattern: Option<&str>) -> Result<Option<(Rules, bool)>, globset::Error> {
+    let mut rules = Rules::new(Path::new("."));
+    let pattern = pattern.unwrap_or_default();
+    rules.add(pattern)?;
+    Ok(rules.build().map(|rules| (rules, pattern.starts_with('!'))))
 }
 
 impl<'f> Walk<'f> {
@@ -104,7 +103,7 @@ impl<'f> Walk<'f> {
             is_truncated: false,
         };
         let start = folder.resolve(wanted.path)?;
-        let mut rules = Rules::default();
+        let mut rules = AllRules::default();
         if folder.is_file(&start) {
             walk.waiting.push(Waiting {
                 found: Found {
@@ -129,7 +128,7 @@ impl<'f> Walk<'f> {
     }
 
     /// Reads a directory.
-    fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
+    fn enter(&mut self, path: &Path, depth: usize, rules: &AllRules) -> io::Result<()> {
         let rules = self.with_rules_of(path, rules);
         let mut found = Vec::new();
         for (name, kind) in names(&self.folder.dir(path)?)? {
@@ -138,9 +137,10 @@ impl<'f> Walk<'f> {
                 break;
             }
             self.seen += 1;
-            let path = match path == Path::new(".") {
-                true => PathBuf::from(&name),
-                false => path.join(&name),
+            let path = if path == Path::new(".") {
+                PathBuf::from(&name)
+            } else {
+                path.join(&name)
             };
             if self.is_wanted(&path, &name, kind, &rules) {
                 found.push(Found { path, kind });
@@ -155,29 +155,33 @@ impl<'f> Walk<'f> {
         Ok(())
     }
 
-    fn is_wanted(&self, path: &Path, name: &str, kind: Kind, rules: &Rules) -> bool {
+    fn is_wanted(&self, path: &Path, name: &str, kind: Kind, rules: &AllRules) -> bool {
         let is_folder = kind == Kind::Folder;
         if name == ".git" || (!self.hidden && name.starts_with('.')) {
             return false;
         }
-        let rule = rules
-            .iter()
-            .rev()
-            .map(|rules| rules.matched(path, is_folder))
-            .find(|rule| !rule.is_none());
-        !rule.is_some_and(|rule| rule.is_ignore())
-            && !self.glob.matched(path, is_folder).is_ignore()
+        let mut rules = rules.iter().rev();
+        if rules.find_map(|rules| rules.is_negated(path, is_folder)) == Some(false) {
+            return false;
+        }
+        // Files that a pattern does not match are left out, unless it is negated.
+        self.glob.as_ref().is_none_or(
+            |(glob, is_negated)| match glob.is_negated(path, is_folder) {
+                Some(is_negated) => !is_negated,
+                None => *is_negated || is_folder,
+            },
+        )
     }
 
     /// The rules with those of this directory, if it has any.
-    fn with_rules_of(&mut self, path: &Path, rules: &Rules) -> Rules {
+    fn with_rules_of(&mut self, path: &Path, rules: &AllRules) -> AllRules {
         let mut bytes = Vec::new();
         let file = self.folder.file(&path.join(".gitignore"));
         let read = file.and_then(|file| file.take(MAX_RULES).read_to_end(&mut bytes));
         if read.is_err() {
             return Arc::clone(rules);
         }
-        let mut builder = GitignoreBuilder::new(path);
+        let mut own = Rules::new(path);
         let sane = |line: &&str| {
             let groups = line.matches(['{', '[']).count();
             !line.trim().is_empty() && line.len() <= MAX_LINE_LEN && groups <= MAX_GROUPS
@@ -186,15 +190,15 @@ impl<'f> Walk<'f> {
         for line in text.lines().filter(sane).take(self.lines_left) {
             self.lines_left -= 1;
             // An invalid line is ignored.
-            let _ = builder.add_line(None, line);
+            let _ = own.add(line);
         }
-        match builder.build() {
-            Ok(own) if !own.is_empty() => {
+        match own.build() {
+            Some(own) => {
                 let mut all = Vec::clone(rules);
                 all.push(Arc::new(own));
                 Arc::new(all)
             }
-            _ => Arc::clone(rules),
+            None => Arc::clone(rules),
         }
     }
 }

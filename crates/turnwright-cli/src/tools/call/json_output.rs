@@ -9,9 +9,10 @@ use super::facts::Facts;
 
 /// The call and its result.
 pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
-    match call.is_error() || !call.is_complete() {
-        true => Ok(failure(call, facts).await),
-        false => result(call, facts).await,
+    if call.is_error() || !call.is_complete() {
+        Ok(failure(call, facts).await)
+    } else {
+        result(call, facts).await
     }
 }
 

@@ -46,9 +46,10 @@ impl View {
             self.fact("checksum", style::NAME, call.checksum())?;
         }
         self.name(facts)?;
-        match call.is_error() || !call.is_complete() {
-            true => self.failure(call, facts).await?,
-            false => self.result(call).await?,
+        if call.is_error() || !call.is_complete() {
+            self.failure(call, facts).await?
+        } else {
+            self.result(call).await?
         }
         if let Some(took) = facts.took {
             self.fact("took", style::DIM, &time(took))?;
@@ -69,9 +70,10 @@ impl View {
             self.fact("arguments", style::NAME, &args)?;
         }
         for repair in &facts.repairs {
-            let (name, look) = match repair::is_default(repair) {
-                true => ("filled in", style::DIM),
-                false => ("repaired", style::WARN),
+            let (name, look) = if repair::is_default(repair) {
+                ("filled in", style::DIM)
+            } else {
+                ("repaired", style::WARN)
             };
             self.fact(name, look, &repair::in_words(repair))?;
         }
@@ -81,15 +83,17 @@ impl View {
     async fn result(&mut self, call: &ToolCall) -> anyhow::Result<()> {
         match call.results() {
             ToolResults::Artifacts(artifacts) => {
-                let how = match call.is_inline() {
-                    true => "sent to the model in full",
-                    false => "the model gets a handle",
+                let how = if call.is_inline() {
+                    "sent to the model in full"
+                } else {
+                    "the model gets a handle"
                 };
                 for artifact in artifacts {
                     let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
-                    let cut = match call.is_truncated() {
-                        true => ", truncated: the tool returned more",
-                        false => "",
+                    let cut = if call.is_truncated() {
+                        ", truncated: the tool returned more"
+                    } else {
+                        ""
                     };
                     let about = format!("{kind}, {bytes}, {how}{cut}");
                     self.fact("result", style::GOOD, &about)?;

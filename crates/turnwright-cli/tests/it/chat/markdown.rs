@@ -51,7 +51,8 @@ fn a_block_is_seen_before_it_is_complete() {
     let mut terminal = start(&model, &home, &[]);
     terminal
         .line("go")
-        .wait_for("│ Done:\n│\n│ The **first** half");
+        .wait_for("│ Done:\n")
+        .wait_for("s The **first** half");
     terminal
         .keys(CTRL_C)
         .wait_for("cancelled")

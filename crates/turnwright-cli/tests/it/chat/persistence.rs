@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use turnwright::record::Memory;
-use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::model;
 
@@ -29,7 +28,7 @@ fn prompt(model: &Model, request: usize) -> String {
 
 #[test]
 fn the_prompt_of_the_next_run_begins_with_that_of_the_last() {
-    let call = model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]);
+    let call = model::calls([("call_1", "list_files", "{}")]);
     let model = Model::plays([
         call,
         model::text("It is 42.", 2),
@@ -279,10 +278,10 @@ fn a_conversation_is_not_sent_to_another_server() {
 }
 
 #[test]
-fn a_recorded_session_can_be_decoded_and_replayed() {
+fn a_recorded_session_can_be_decoded() {
     let home = Folder::new();
     let model = Model::plays([
-        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::calls([("call_1", "list_files", "{}")]),
         model::text("42.", 2),
     ]);
     let record = home.file("session.json");
@@ -296,25 +295,16 @@ fn a_recorded_session_can_be_decoded_and_replayed() {
         assert_eq!(mode & 0o777, 0o600);
     }
     let decoded = crate::program::run(&["wire", "decode", record]).json();
-    assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
+    assert_eq!(decoded[0]["tool_calls"][0]["name"], "list_files");
     assert_eq!(decoded[1]["text"], "42.");
-    let played = crate::program::run(&["wire", "replay", record]);
-    assert_eq!(played.code, 0, "{played:?}");
-    assert!(
-        played
-            .out
-            .contains("2 of 2 recorded responses were replayed"),
-        "{}",
-        played.out
-    );
 }
 
 #[test]
-fn sessions_of_all_protocols_can_be_recorded_and_replayed() {
+fn sessions_of_all_protocols_can_be_recorded() {
     let home = Folder::new();
     for protocol in ["openai", "responses", "anthropic", "gemini", "ollama"] {
         let model = Model::plays([
-            model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+            model::calls([("call_1", "list_files", "{}")]),
             model::text("42.", 2),
         ]);
         let record = home.file(&format!("{protocol}.json"));
@@ -331,64 +321,10 @@ fn sessions_of_all_protocols_can_be_recorded_and_replayed() {
             (0, "42.\n"),
             "{protocol}: {ran:?}"
         );
-        let played = crate::program::run(&["wire", "replay", record, "--json"]);
-        assert_eq!(played.code, 0, "{protocol}: {played:?}");
-        let last = played.json().last().unwrap().clone();
-        assert_eq!(
-            (&last["played"], &last["turns"][0]["sameText"]),
-            (&json!(2), &json!(true))
-        );
-        // The recorded result is found again.
-        assert!(!played.out.contains("was not recorded"), "{}", played.out);
+        let decoded = crate::program::run(&["wire", "decode", record]).json();
+        assert_eq!(decoded[0]["tool_calls"][0]["name"], "list_files");
+        assert_eq!(decoded[1]["text"], "42.");
     }
-}
-
-/// Makes the note of a chat a memory, as earlier versions stored it.
-fn note_as_memory(home: &Folder, conversation: &str) {
-    let all = records(&file_of(home), conversation);
-    let info = all.iter().find(|item| item["kind"] == "conversation_info");
-    let data: Value = serde_json::from_str(info.unwrap()["data"].as_str().unwrap()).unwrap();
-    let at = "2026-01-01T00:00:00.000000000Z";
-    let memory = json!({
-        "v": 1, "kind": "memory", "id": "turnwright-chat", "createdAt": at, "updatedAt": at,
-        "text": data["turnwright-chat"].to_string(),
-    });
-    stored::look(&file_of(home), async |store| {
-        let id = ConversationId::new(conversation);
-        let kind = RecordKind::ConversationInfo;
-        store.delete(&id, kind, "info").await.unwrap();
-    });
-    stored::put(&file_of(home), conversation, &memory);
-}
-
-fn kinds(home: &Folder, conversation: &str) -> Vec<String> {
-    let all = records(&file_of(home), conversation);
-    let kinds = all.iter().map(|item| item["kind"].as_str().unwrap());
-    kinds.map(str::to_owned).collect()
-}
-
-#[test]
-fn the_note_of_an_earlier_version_counts_and_is_moved() {
-    let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| model::text(text, 1)));
-    assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
-    note_as_memory(&home, "default");
-
-    // Another server is refused by what the old note says, and the note is not lost.
-    let other = Model::plays([model::text("No.", 1)]);
-    let ran = run_piped(&other, &home, &[], "elsewhere\n");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("this conversation is with"), "{}", ran.err);
-    assert!(ran.err.contains(&model.url()), "{}", ran.err);
-
-    // The same server goes on. The model sees nothing of the note.
-    assert_eq!(run_piped(&model, &home, &[], "second\n").code, 0);
-    let sent = prompt(&model, 1);
-    assert!(sent.contains("first") && !sent.contains("folder"), "{sent}");
-    let kinds = kinds(&home, "default");
-    assert!(!kinds.contains(&"memory".to_owned()), "{kinds:?}");
-    let infos = kinds.iter().filter(|kind| *kind == "conversation_info");
-    assert_eq!(infos.count(), 1, "{kinds:?}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn help_and_tools_list_what_exists() {
         .wait_for_prompt(PROMPT);
     terminal
         .line("/tools")
-        .wait_for("calculate")
+        .wait_for("search_files")
         .wait_for_prompt(PROMPT);
     assert_eq!(terminal.line("/quit").end(), 0);
     assert!(model.requests().is_empty());

@@ -93,7 +93,6 @@ async fn a_write_needs_the_approval_of_the_clients_user() {
                 "own__list_files",
                 "own__read_file",
                 "own__search_files",
-                "own__calculate",
                 "own__fetch_url",
                 "own__write_note",
             ]
@@ -119,12 +118,8 @@ async fn a_write_needs_the_approval_of_the_clients_user() {
         std::fs::remove_file(&written).unwrap();
 
         // Tools that only read need none.
-        let sum = json!({ "expression": "2 + 3" });
-        let called = call(&mcp, "calculate", sum, approve(false)).await;
-        assert!(
-            called.questions.is_empty() && called.text.contains('5'),
-            "{called:?}"
-        );
+        let called = call(&mcp, "list_files", json!({}), approve(false)).await;
+        assert!(called.questions.is_empty() && !called.failed, "{called:?}");
         mcp.stop().await;
         let log = mcp.log("own").unwrap();
         assert_eq!(
@@ -132,7 +127,7 @@ async fn a_write_needs_the_approval_of_the_clients_user() {
             [
                 "write_note: refused: the user denied it",
                 "write_note: done",
-                "calculate: done"
+                "list_files: done"
             ],
             "without arguments"
         );

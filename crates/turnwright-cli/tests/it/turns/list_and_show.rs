@@ -57,7 +57,7 @@ fn the_first_word_of_a_listed_line_names_the_turn() {
 fn json_output_has_a_line_per_turn() {
     let home = Folder::new();
     let model = Model::plays([
-        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::calls([("call_1", "list_files", "{}")]),
         model::text("42.", 1).usage(20, 4),
     ]);
     run_piped(&model, &home, &[], "What is 6 * 7?\n");
@@ -431,7 +431,7 @@ fn the_title_of_a_conversation_is_shown_where_it_has_one() {
 fn show_says_why_a_call_was_denied_and_what_is_in_quarantine() {
     let home = Folder::new();
     let model = Model::plays([
-        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::calls([("call_1", "list_files", "{}")]),
         model::text("42.", 1),
     ]);
     run_piped(&model, &home, &[], "What is 6 * 7?\n");

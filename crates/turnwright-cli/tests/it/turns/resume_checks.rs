@@ -182,7 +182,7 @@ fn a_turn_is_not_resumed_without_its_tools() {
     let ran = turns(&home, &[&resume[..], &["--without-tools"]].concat());
     assert_eq!((ran.code, ran.out.as_str()), (0, "Now.\n"), "{ran:?}");
     let offered = model.requests()[1].json().unwrap()["tools"].to_string();
-    assert!(!offered.contains("linger") && offered.contains("calculate"));
+    assert!(!offered.contains("linger") && offered.contains("list_files"));
     // What has its answer gives it again, and needs nothing.
     assert_eq!(turns(&home, &resume).code, 0);
 }

@@ -16,9 +16,9 @@ use crate::toolbox::tests::{Scratch, result_of};
 
 #[test]
 fn no_generated_path_leaves_the_directory() {
-    let outside = Scratch::new("any-outside");
+    let outside = Scratch::new();
     outside.write("a.txt", "SECRET");
-    let folder = Scratch::new("any");
+    let folder = Scratch::new();
     folder.write("in/a.txt", "inside");
     folder.write("a.txt", "inside");
     let to = |target: &Path, name: &str| symlink(target, folder.path().join(name)).unwrap();
@@ -53,9 +53,9 @@ fn no_generated_path_leaves_the_directory() {
 
 #[tokio::test]
 async fn no_link_leaves_the_directory() {
-    let outside = Scratch::new("links-outside");
+    let outside = Scratch::new();
     outside.write("secret.txt", "SECRET");
-    let folder = Scratch::new("links");
+    let folder = Scratch::new();
     folder.write("in/a.txt", "inside");
     symlink(
         outside.path().join("secret.txt"),
@@ -89,7 +89,7 @@ async fn no_link_leaves_the_directory() {
 
 #[tokio::test]
 async fn a_link_within_the_directory_is_read_and_a_cycle_is_refused() {
-    let folder = Scratch::new("circle");
+    let folder = Scratch::new();
     folder.write("real/a.txt", "inside");
     symlink("real/a.txt", folder.path().join("a")).unwrap();
     symlink("circle", folder.path().join("circle")).unwrap();
@@ -111,8 +111,8 @@ async fn a_link_within_the_directory_is_read_and_a_cycle_is_refused() {
 }
 
 /// A directory with hidden files, and links to them: direct, in a chain, to a directory, through a directory.
-fn with_links_to_hidden(name: &str) -> Scratch {
-    let folder = Scratch::new(name);
+fn with_links_to_hidden() -> Scratch {
+    let folder = Scratch::new();
     folder.write(".env", "KEY=1\n");
     folder.write(".git/config", "KEY=1\n");
     folder.write("deep/.aws/credentials", "KEY=1\n");
@@ -133,7 +133,7 @@ fn with_links_to_hidden(name: &str) -> Scratch {
 
 #[tokio::test]
 async fn a_link_to_a_hidden_path_is_refused_and_names_it() {
-    let folder = with_links_to_hidden("links-hidden");
+    let folder = with_links_to_hidden();
     for (named, target) in [
         ("notes.txt", ".env"),
         ("chain.txt", ".env"),
@@ -179,7 +179,7 @@ async fn a_link_to_a_hidden_path_is_refused_and_names_it() {
 
 #[tokio::test]
 async fn an_approval_applies_only_to_the_hidden_path_that_was_named() {
-    let folder = with_links_to_hidden("links-approved");
+    let folder = with_links_to_hidden();
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new(tools(folder.path()).unwrap()).unwrap())
         .approver(|_: ApprovalRequest| async { Approval::Granted })
@@ -196,7 +196,7 @@ async fn an_approval_applies_only_to_the_hidden_path_that_was_named() {
 
 #[tokio::test]
 async fn ignore_rules_apply_to_the_target_of_a_link() {
-    let folder = Scratch::new("links-ignored");
+    let folder = Scratch::new();
     folder.write("sub/.gitignore", "*.log\n");
     folder.write("sub/in/a.log", "needle");
     folder.write("sub/in/a.txt", "needle");
@@ -212,7 +212,7 @@ async fn ignore_rules_apply_to_the_target_of_a_link() {
 
 #[tokio::test]
 async fn a_link_to_a_hidden_file_that_is_swapped_in_is_not_read() {
-    let folder = Scratch::new("swap-hidden");
+    let folder = Scratch::new();
     folder.write(".secret/a.txt", "SECRET");
     folder.write("real/a.txt", "inside");
     let path = folder.path().to_owned();
@@ -243,7 +243,7 @@ async fn a_link_to_a_hidden_file_that_is_swapped_in_is_not_read() {
 
 #[tokio::test]
 async fn pipes_and_sockets_do_not_block() {
-    let folder = Scratch::new("pipes");
+    let folder = Scratch::new();
     folder.write("a.txt", "needle");
     let made = std::process::Command::new("mkfifo")
         .arg(folder.path().join("pipe"))
@@ -266,9 +266,9 @@ async fn pipes_and_sockets_do_not_block() {
 
 #[tokio::test]
 async fn a_link_that_is_swapped_in_does_not_leave_the_directory() {
-    let outside = Scratch::new("swap-outside");
+    let outside = Scratch::new();
     outside.write("a.txt", "SECRET");
-    let folder = Scratch::new("swap");
+    let folder = Scratch::new();
     folder.write("real/a.txt", "inside");
     let (path, target) = (folder.path().to_owned(), outside.path().to_owned());
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

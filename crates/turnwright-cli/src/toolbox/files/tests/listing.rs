@@ -7,7 +7,7 @@ use crate::toolbox::tests::Scratch;
 
 #[tokio::test]
 async fn ignored_and_hidden_files_are_left_out() {
-    let folder = Scratch::new("ignore");
+    let folder = Scratch::new();
     folder.write(".gitignore", "*.log\n/target\n!keep.log\n");
     folder.write("sub/.gitignore", "local.txt\n!b.log\n");
     for name in [
@@ -44,7 +44,7 @@ async fn ignored_and_hidden_files_are_left_out() {
 
 #[tokio::test]
 async fn a_glob_and_a_depth_narrow_what_is_listed() {
-    let folder = Scratch::new("glob");
+    let folder = Scratch::new();
     for name in ["a.rs", "a.md", "x/b.rs", "x/y/c.rs", "x/y/z/d.rs"] {
         folder.write(name, "");
     }
@@ -66,7 +66,7 @@ async fn a_glob_and_a_depth_narrow_what_is_listed() {
 
 #[tokio::test]
 async fn a_truncated_list_says_so() {
-    let folder = Scratch::new("many");
+    let folder = Scratch::new();
     for n in 0..1_001 {
         folder.write(&format!("{n:04}"), "");
     }
@@ -80,7 +80,7 @@ async fn a_truncated_list_says_so() {
 
 #[tokio::test]
 async fn hostile_ignore_rules_are_skipped() {
-    let folder = Scratch::new("rules");
+    let folder = Scratch::new();
     let nested = format!("{}a{}\n", "{".repeat(5_000), "}".repeat(5_000));
     let many = "*abcdef*?[a-z]*{a,b}x\n".repeat(40_000);
     folder.write(".gitignore", format!("{nested}secret.txt\n"));

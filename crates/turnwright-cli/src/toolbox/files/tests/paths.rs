@@ -7,9 +7,9 @@ use crate::toolbox::tests::Scratch;
 
 #[tokio::test]
 async fn no_path_leaves_the_directory() {
-    let outside = Scratch::new("paths-outside");
+    let outside = Scratch::new();
     let secret = outside.write("secret.txt", "SECRET");
-    let folder = Scratch::new("paths");
+    let folder = Scratch::new();
     folder.write("in/a.txt", "inside");
     let name = outside.path().file_name().unwrap().to_str().unwrap();
     for path in [
@@ -38,7 +38,7 @@ async fn no_path_leaves_the_directory() {
 
 #[tokio::test]
 async fn hidden_files_need_approval() {
-    let folder = Scratch::new("hidden");
+    let folder = Scratch::new();
     folder.write(".env", "KEY=1\n");
     folder.write("a/.git/config", "KEY=1\n");
     folder.write("a.b/c.txt", "KEY=1\n");

@@ -9,7 +9,7 @@ use crate::toolbox::tests::{Scratch, call};
 
 #[tokio::test]
 async fn a_file_is_read_completely() {
-    let folder = Scratch::new("read");
+    let folder = Scratch::new();
     folder.write("a/b.txt", "Grüße\n");
     folder.write("empty", "");
     for path in ["a/b.txt", "./a/b.txt", "a/../a/b.txt"] {
@@ -33,7 +33,7 @@ async fn a_file_is_read_completely() {
 
 #[tokio::test]
 async fn a_large_file_becomes_an_artifact() {
-    let folder = Scratch::new("large");
+    let folder = Scratch::new();
     let text: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
     folder.write("log.txt", &text);
     folder.write("exact.json", "1".repeat(64 << 10));
@@ -58,7 +58,7 @@ async fn a_large_file_becomes_an_artifact() {
 
 #[tokio::test]
 async fn a_file_over_the_limit_is_refused_before_it_is_read() {
-    let folder = Scratch::new("huge");
+    let folder = Scratch::new();
     let path = folder.write("huge", "");
     // A sparse file.
     let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -72,7 +72,7 @@ async fn a_file_over_the_limit_is_refused_before_it_is_read() {
 
 #[tokio::test]
 async fn binary_files_are_refused_with_their_type() {
-    let folder = Scratch::new("binary");
+    let folder = Scratch::new();
     folder.write("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     folder.write("b.txt", b"abc\0def");
     let png = failure(&folder, "read_file", json!({ "path": "a.txt" })).await;

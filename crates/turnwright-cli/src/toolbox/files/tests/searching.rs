@@ -7,7 +7,7 @@ use crate::toolbox::tests::Scratch;
 
 #[tokio::test]
 async fn matching_lines_have_their_path_and_number() {
-    let folder = Scratch::new("search");
+    let folder = Scratch::new();
     folder.write("a.txt", "one\nTwo\r\nthree two\n");
     folder.write("sub/b.rs", "// two\n");
     folder.write("bin", b"two\0two");

@@ -1,7 +1,5 @@
 //! `turnwright new`: creates a package with an agent.
 
-mod name;
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,66 +10,68 @@ use serde_json::json;
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, shell_path};
-use name::PackageName;
+use crate::terminal::{Screen, one_line, shell_path};
 
 /// The files of the package. `{{…}}` is replaced.
 const FILES: [(&str, &str); 6] = [
     (
         "Cargo.toml",
-        include_str!("../../templates/agent/Cargo.toml.in"),
+        include_str!("../templates/agent/Cargo.toml.in"),
     ),
-    (
-        "src/lib.rs",
-        include_str!("../../templates/agent/src/lib.rs"),
-    ),
+    ("src/lib.rs", include_str!("../templates/agent/src/lib.rs")),
     (
         "src/main.rs",
-        include_str!("../../templates/agent/src/main.rs"),
+        include_str!("../templates/agent/src/main.rs"),
     ),
     (
         "tests/agent.rs",
-        include_str!("../../templates/agent/tests/agent.rs"),
+        include_str!("../templates/agent/tests/agent.rs"),
     ),
-    ("README.md", include_str!("../../templates/agent/README.md")),
-    (
-        ".gitignore",
-        include_str!("../../templates/agent/gitignore"),
-    ),
+    ("README.md", include_str!("../templates/agent/README.md")),
+    (".gitignore", include_str!("../templates/agent/gitignore")),
 ];
 
 /// The version of which a dependency without a checkout names the minor version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(options: &args::New, mut screen: Screen) -> anyhow::Result<Exit> {
-    let name = PackageName::parse(&options.name)?;
-    let dir = Path::new(name.as_str());
+    let name = options.name.as_str();
+    check_name(name)?;
+    let dir = Path::new(name);
     let checkout = match options.path.as_deref() {
         Some(path) => Some(checkout(path)?),
         None => own_checkout(Path::new(env!("CARGO_MANIFEST_DIR"))),
     };
     // Fails if it exists, also if it is an empty directory or a dangling link.
     fs::create_dir(dir).map_err(|error| not_created(dir, &error))?;
-    write_files(&name, dir, checkout.as_deref())
+    write_files(name, dir, checkout.as_deref())
         .with_context(|| format!("cannot write the package `{}`", dir.display()))?;
-    if screen.is_json() {
-        let files: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
-        screen.value(&json!({ "package": name.as_str(), "dir": dir, "files": files }))?;
-        return Ok(Exit::Done);
-    }
+    let files: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+    screen.value(&json!({ "package": name, "dir": dir, "files": files }))?;
     screen.line(format_args!(
-        "{} the package `{}`",
-        paint(style::GOOD, "Created"),
-        name.as_str()
+        "{} the package `{name}`",
+        paint(style::GOOD, "Created")
     ))?;
     for (path, _) in FILES {
-        screen.painted(style::DIM, format_args!("  {}/{path}", name.as_str()))?;
+        screen.painted(style::DIM, format_args!("  {name}/{path}"))?;
     }
     screen.line("\nNext:")?;
     screen.line(format_args!("  cd {}", shell_path(dir)))?;
     screen.line("  cargo test        # scripted model: no API key, no network")?;
     screen.line("  turnwright doctor # checks the model server for `cargo run`")?;
     Ok(Exit::Done)
+}
+
+/// Checks the name of a package, which is also the name of its directory. Cargo refuses the few that it reserves.
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let is_allowed = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit() || "-_".contains(ch);
+    if name.starts_with(|ch: char| ch.is_ascii_lowercase()) && name.chars().all(is_allowed) {
+        return Ok(());
+    }
+    let name = one_line(name, 64);
+    Err(misuse(format!(
+        "`{name}` is not a valid package name: use lower-case ASCII letters, digits, `-` and `_`, beginning with a letter"
+    )))
 }
 
 /// The checkout that this program was built from, if it still exists. A published package has none.
@@ -90,12 +90,13 @@ fn checkout(path: &Path) -> anyhow::Result<PathBuf> {
     let full = path
         .canonicalize()
         .map_err(|error| misuse(format!("cannot read `--path {shown}`: {error}")))?;
-    match is_checkout(&full) {
-        true => Ok(full),
-        false => Err(misuse(format!(
+    if is_checkout(&full) {
+        Ok(full)
+    } else {
+        Err(misuse(format!(
             "`--path {shown}` is not a checkout of Turnwright: it has no `crates/turnwright/Cargo.toml`. Pass the root directory \
              of the repository"
-        ))),
+        )))
     }
 }
 
@@ -109,14 +110,15 @@ fn not_created(dir: &Path, error: &io::Error) -> anyhow::Error {
     })
 }
 
-fn write_files(name: &PackageName, dir: &Path, checkout: Option<&Path>) -> io::Result<()> {
-    let workspace = match in_workspace(dir)? {
-        true => "\n# Not a member of the workspace in a directory above this one.\n[workspace]\n",
-        false => "",
+fn write_files(name: &str, dir: &Path, checkout: Option<&Path>) -> io::Result<()> {
+    let workspace = if in_workspace(dir)? {
+        "\n# Not a member of the workspace in a directory above this one.\n[workspace]\n"
+    } else {
+        ""
     };
     let replacements = [
-        ("{{name}}", name.as_str().to_owned()),
-        ("{{crate}}", name.crate_name()),
+        ("{{name}}", name.to_owned()),
+        ("{{crate}}", name.replace('-', "_")),
         (
             "{{rust-version}}",
             env!("CARGO_PKG_RUST_VERSION").to_owned(),
@@ -170,6 +172,22 @@ fn in_workspace(dir: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_has_ascii_letters_digits_and_dashes() {
+        for name in ["my-agent", "a", "shop_2"] {
+            check_name(name).unwrap();
+        }
+        for name in [
+            "", "2fast", "-x", "..", "a/b", "a b", "Shop", "agentä", "a\u{1b}",
+        ] {
+            let error = check_name(name).unwrap_err().to_string();
+            assert!(
+                error.contains("not a valid package name") && !error.contains('\u{1b}'),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn a_dependency_is_a_version_or_a_path() {

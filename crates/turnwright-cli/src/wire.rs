@@ -1,4 +1,4 @@
-//! `turnwright wire decode`: the content of each response.
+//! `turnwright wire decode`: prints the content of each recorded response.
 
 use std::path::{Component, Path};
 
@@ -6,16 +6,19 @@ use serde_json::{Map, Value, json};
 use turnwright::models::Protocol;
 use turnwright_testkit::cassette::Exchange;
 
-use super::recording;
 use crate::args::WireDecode;
-use crate::exit::Exit;
-use crate::terminal::{Screen, json as shown_json};
+use crate::exit::{Exit, misuse};
+use crate::terminal::Screen;
+use crate::text;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
     for path in &options.files {
         let file = name_of(path);
-        for (index, exchange) in recording::read(path)?.iter().enumerate() {
+        for (index, exchange) in read(path)?.iter().enumerate() {
             let exchange = exchange.as_ref().map_err(String::as_str);
             let decoded = decoded(options.protocol, exchange);
             // An error status is what the server answered; anything else could not be decoded.
@@ -23,14 +26,14 @@ pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result
                 exit = Exit::No;
             }
             // JSON also without `--json`.
-            screen.line(shown_json(&line(&file, index, decoded)))?;
+            screen.json_line(&line(&file, index, decoded))?;
         }
     }
     Ok(exit)
 }
 
 /// The last two parts of the path of a recording: usually a provider and a session.
-pub(super) fn name_of(path: &Path) -> String {
+fn name_of(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
         .filter(|part| matches!(part, Component::Normal(_)))
@@ -40,7 +43,7 @@ pub(super) fn name_of(path: &Path) -> String {
     last.join("/")
 }
 
-pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Value {
+fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Value {
     let mut line = json!({ "file": file, "index": index });
     if let Value::Object(line) = &mut line {
         line.extend(decoded);
@@ -49,10 +52,7 @@ pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Val
 }
 
 /// The content of a response, its status if it is an error, or why it cannot be decoded.
-pub(super) fn decoded(
-    protocol: Option<Protocol>,
-    exchange: Result<&Exchange, &str>,
-) -> Map<String, Value> {
+fn decoded(protocol: Option<Protocol>, exchange: Result<&Exchange, &str>) -> Map<String, Value> {
     let decoded = match exchange {
         Err(error) => json!({ "error": error }),
         Ok(response) => {
@@ -69,7 +69,30 @@ pub(super) fn decoded(
 }
 
 /// The protocol of a recorded exchange. Most servers speak Chat Completions.
-pub(super) fn protocol_of(exchange: &Exchange) -> Protocol {
+fn protocol_of(exchange: &Exchange) -> Protocol {
     let detected = Protocol::detect(&exchange.path, &exchange.body);
     detected.unwrap_or(Protocol::ChatCompletions)
+}
+
+/// The exchanges of a recording in order, or why one is invalid.
+type Recording = Vec<Result<Exchange, String>>;
+
+fn read(path: &Path) -> anyhow::Result<Recording> {
+    let text = text::file(path, text::RECORDING)?;
+    parse(&text).map_err(|error| {
+        let name = text::name_of(path);
+        misuse(format!(
+            "{name} is not a recording: {error}. A recording is a JSON array of \
+             {{\"request\": {{method, path, body}}, \"response\": {{status, headers, body}}}}, as `chat --record` writes it"
+        ))
+    })
+}
+
+fn parse(text: &str) -> serde_json::Result<Recording> {
+    let entries: Vec<Value> = serde_json::from_str(text)?;
+    // One by one, so that an invalid entry does not affect the others.
+    let entries = entries.into_iter().map(|entry| {
+        serde_json::from_value(entry).map_err(|error| format!("not a recorded exchange: {error}"))
+    });
+    Ok(entries.collect())
 }
