@@ -25,6 +25,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
 use turnwright_core::schema::escape;
+use turnwright_models::http::tls_config;
 
 use super::Failure;
 use super::ending::Ending;
@@ -67,7 +68,9 @@ pub(super) fn transport(
     ending: Ending,
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
+    let tls = tls_config().map_err(|error| Failure::NotSent(error.to_string()))?;
     let client = Client::builder()
+        .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT);
     let client = match reqwest::Url::parse(settings.url()) {

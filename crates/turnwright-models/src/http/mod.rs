@@ -30,6 +30,7 @@
 //! ```
 
 mod client;
+mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ use turnwright_core::{Error, ErrorCode};
 /// The method of a [`Request`].
 pub use ::http::Method;
 pub use client::{Body, Client, ClientBuilder};
+#[doc(hidden)]
+pub use tls::tls_config;
 /// The URL of a [`Request`].
 pub use url::Url;
 
