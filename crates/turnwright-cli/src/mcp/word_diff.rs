@@ -55,7 +55,7 @@ pub(super) fn word_diff(before: &str, after: &str, width: Option<usize>) -> Stri
 
 /// The text as it is shown: without control characters, with invisible characters made visible.
 fn readable(text: &str) -> String {
-    let text = turnwright_mcp::shown(text);
+    let text = turnwright_mcp::display_text(text);
     let text = plain(&text).into_owned();
     text.replace(SIGNS, "⟨private⟩")
 }

@@ -12,10 +12,10 @@ use reqwest::Client;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 use turnwright_models::fetch::{Resolver, SystemResolver};
-use turnwright_models::http::tls_config;
+use turnwright_models::http::{is_loopback, tls_config};
 use url::{Origin, Url, form_urlencoded};
 
-use super::addresses::{Addresses, GuardedResolver, Refused, is_loopback};
+use super::addresses::{Addresses, GuardedResolver, Refused};
 use super::answers;
 use super::grant::Secret;
 use super::metadata::check_source;

@@ -25,7 +25,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
 use turnwright_core::schema::escape;
-use turnwright_models::http::tls_config;
+use turnwright_models::http::{is_loopback, tls_config};
 
 use super::Failure;
 use super::ending::Ending;
@@ -36,7 +36,7 @@ use super::http_response::{
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable, is_answer};
 use crate::limits::Limits;
-use crate::oauth::{Authorizer, is_loopback};
+use crate::oauth::Authorizer;
 use crate::process::Secrets;
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";

@@ -201,9 +201,12 @@ pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.to_canonical().is_loopback(),
         None => false,
     }
 }
