@@ -241,7 +241,6 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn every_row_has_the_margin_and_fits(pieces in pieces(), width in 6_u16..100, height in 4_u16..60) {
