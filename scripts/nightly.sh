@@ -8,6 +8,7 @@
 # Parts:
 #   packages   compile errors of `#[tool]`, a package outside of the workspace, the package that `turnwright new` creates
 #   features   each feature of each package alone
+#   cases      property tests with all their cases
 #   sqlx       whether the feature `sqlite` resolves beside the newest sqlx
 #   fresh      the README's two commands on a fresh clone with an empty cargo home
 set -euo pipefail
@@ -35,6 +36,13 @@ features() {
   done
 }
 
+cases() {
+  step 'all cases of property tests'
+  export PROPTEST_CASES=256 TURNWRIGHT_ENVELOPE_CASES=10000 TURNWRIGHT_TURN_CASES=4000 TURNWRIGHT_WIRE_CASES=3000
+  cargo test --workspace --all-features --lib --tests
+  TURNWRIGHT_CASES=10000 cargo test -p turnwright-schema --all-features --test it differential
+}
+
 sqlx() {
   step 'beside sqlx'
   scripts/resolve-beside-sqlx.sh
@@ -45,11 +53,11 @@ fresh() {
   scripts/fresh.sh
 }
 
-[ $# -gt 0 ] || set -- packages features sqlx fresh
+[ $# -gt 0 ] || set -- packages features cases sqlx fresh
 for part in "$@"; do
   case $part in
-    packages | features | sqlx | fresh) "$part" ;;
-    *) echo "nightly.sh: unknown part '$part' (packages, features, sqlx, fresh)" >&2 && exit 2 ;;
+    packages | features | cases | sqlx | fresh) "$part" ;;
+    *) echo "nightly.sh: unknown part '$part' (packages, features, cases, sqlx, fresh)" >&2 && exit 2 ;;
   esac
 done
 step 'done'

@@ -424,7 +424,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
         fn every_row_of_model_text_has_the_margin(pieces in pieces(), width in 6_u16..120) {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::{BoxError, DispatchContext, EventKind, Tool};
 use turnwright_mcp::{Mcp, McpExt as _, McpServer, OAuth, Pinning};
+use turnwright_models::http::tls_config;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
@@ -47,11 +48,16 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
+async fn visit(url: impl reqwest::IntoUrl) -> Result<reqwest::Response, BoxError> {
+    let client = reqwest::Client::builder().tls_backend_preconfigured(tls_config()?);
+    Ok(client.build()?.get(url).send().await?)
+}
+
 /// Returns the settings for the scenarios about authorisation. No person is there: the page is fetched, and redirects at once.
 fn oauth(scenario: &str) -> Result<OAuth, BoxError> {
     let oauth = OAuth::new().prompt(|prompt| {
         tokio::spawn(async move {
-            let page = reqwest::get(prompt.url).await;
+            let page = visit(prompt.url).await;
             println!("{}: {:?}", prompt.host, page.map(|page| page.status()));
         });
     });

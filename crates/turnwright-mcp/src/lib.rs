@@ -24,13 +24,13 @@
 //! | log in | [`OAuth`], [`TokenStore`] |
 //! | let a server use your model | [`McpServer::sampling`], [`SamplingRequest`] |
 //! | serve your own tools | `McpService` (feature `serve`) |
-//! | start programs | [`process`] |
 
 mod client;
 mod definition;
 mod limits;
 mod oauth;
 mod pin;
+#[doc(hidden)]
 pub mod process;
 mod protocol;
 #[cfg(feature = "serve")]
@@ -40,7 +40,9 @@ pub use client::{
     Mcp, McpExt, McpServer, SamplingAnswer, SamplingRequest, ServerState, ServerStatus, Withheld,
     WithheldKind,
 };
-pub use definition::{Definition, exposed_name, shown, shown_name};
+pub use definition::Definition;
+#[doc(hidden)]
+pub use definition::{display_name, display_text, exposed_name};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

@@ -9,9 +9,7 @@
 //! - [`decode`]: responses of all of them, without a network
 //! - [`fetch`]: media over HTTP, with an address guard
 //! - [`http`]: requests and responses, with timeouts and proxies
-//! - [`redact`]: removes secrets from text that servers send
 //! - [`retry`]: retry policy
-//! - [`sse`]: a parser for server-sent events with bounded memory
 //!
 //! ```no_run
 //! use turnwright_models::ChatCompletions;
@@ -34,10 +32,11 @@ pub mod gemini;
 pub mod http;
 pub mod ollama;
 mod protocol;
+#[doc(hidden)]
 pub mod redact;
 pub mod responses;
 pub mod retry;
-pub mod sse;
+mod sse;
 
 pub use anthropic::Anthropic;
 pub use any_model::{AnyCodec, AnyModel, model};

@@ -93,9 +93,10 @@ impl Redactor {
         let hex: String = plain.iter().map(|byte| format!("{byte:02x}")).collect();
         self.add_runs(hex.as_bytes());
         if self.is_found_in(&self.mark) {
-            self.mark = match self.is_found_in(OTHER_MARK) {
-                false => OTHER_MARK.into(),
-                true => "".into(),
+            self.mark = if self.is_found_in(OTHER_MARK) {
+                "".into()
+            } else {
+                OTHER_MARK.into()
             };
         }
     }
@@ -127,9 +128,10 @@ impl Redactor {
         }
         out.extend_from_slice(bytes.get(from..).unwrap_or_default());
         // In rare cases the mark and its surroundings form a secret again. Then nothing of the text is kept.
-        match self.find(&out).is_empty() {
-            true => out,
-            false => self.mark.as_bytes().to_vec(),
+        if self.find(&out).is_empty() {
+            out
+        } else {
+            self.mark.as_bytes().to_vec()
         }
     }
 

@@ -110,6 +110,7 @@ impl<W: Wire> Bare<W> {
     /// Creates a client with the same settings and tool definitions as ours.
     pub(crate) fn new(base_url: &str, tools: &[Tool]) -> Result<Self, Box<dyn Error>> {
         let http = Client::builder()
+            .tls_backend_preconfigured(turnwright_models::http::tls_config()?)
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true)
             .connect_timeout(Duration::from_secs(10))

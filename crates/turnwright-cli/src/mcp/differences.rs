@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
-use turnwright_mcp::{Change, Difference, shown_name};
+use turnwright_mcp::{Change, Difference, display_name};
 
 use crate::mcp_servers::{McpServers, quote, show_definition, shown};
 use crate::terminal::style::{self, paint};
@@ -52,7 +52,7 @@ fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> an
     match &difference.change {
         Change::Changed { before, after } => {
             for (pointer, before, after) in changed_fields(before, after) {
-                let pointer = one_line(&shown_name(&pointer), MAX_POINTER);
+                let pointer = one_line(&display_name(&pointer), MAX_POINTER);
                 screen.line(format_args!("  {}", paint(style::NAME, pointer)))?;
                 let (before, after) = (before.map(text), after.map(text));
                 let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatus, shown_name};
+use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatus, display_name};
 
 use crate::args::McpFile;
 use crate::doctor::{Check, Status, print};
@@ -199,7 +199,7 @@ impl Checked<'_> {
             checks.push(Check::warn("tools", detail, fix));
         }
         let names = status.withheld.iter();
-        let names = names.map(|item| one_line(&shown_name(&item.tool), 64));
+        let names = names.map(|item| one_line(&display_name(&item.tool), 64));
         let names = listed(names, SHOWN);
         let withheld = plural(status.withheld.len() as u64, "tool");
         match (status.differences.len(), status.withheld.len()) {

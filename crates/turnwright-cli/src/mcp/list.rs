@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use turnwright::Tool;
-use turnwright_mcp::{ServerState, ServerStatus, shown_name};
+use turnwright_mcp::{ServerState, ServerStatus, display_name};
 
 use crate::exit::Exit;
 use crate::mcp_servers::{McpServers, login_advice, shown};
@@ -49,7 +49,7 @@ fn show(
     let width = |name: &str| name.chars().count().min(64);
     let names = tools.iter().map(|tool| width(tool.name()));
     let withheld = status.withheld.iter();
-    let withheld = withheld.map(|item| width(&shown_name(&item.tool)));
+    let withheld = withheld.map(|item| width(&display_name(&item.tool)));
     let longest = names.chain(withheld).max().unwrap_or(0);
     let room = screen.columns().saturating_sub(longest + 14).max(8);
     for tool in tools {
@@ -65,7 +65,7 @@ fn show(
     for item in &status.withheld {
         let name = paint(
             style::DIM,
-            format_args!("{:longest$}", one_line(&shown_name(&item.tool), 64)),
+            format_args!("{:longest$}", one_line(&display_name(&item.tool), 64)),
         );
         let why = fit(&one_line(&item.reason, 1_000), room);
         screen.line(format_args!(

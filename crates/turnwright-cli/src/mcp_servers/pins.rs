@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde_json::Value;
-use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, WithheldKind, exposed_name, shown_name};
+use turnwright_mcp::{
+    LockFile, Mcp, Pinning, ServerState, WithheldKind, display_name, exposed_name,
+};
 
 use super::{Config, command, lock_file};
 use crate::exit::misuse;
@@ -89,7 +91,7 @@ pub(crate) struct Unusable {
 
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = one_line(&shown_name(&self.tool), 80);
+        let tool = one_line(&display_name(&self.tool), 80);
         let reason = one_line(&self.reason, 500);
         let server = &self.server;
         write!(
@@ -141,7 +143,7 @@ pub(crate) fn show_definition(
     definition: &Value,
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
-    let name = paint(style::NAME, one_line(&shown_name(name), 80));
+    let name = paint(style::NAME, one_line(&display_name(name), 80));
     screen.line(format_args!("{server}: {name}"))?;
     let text = |key: &str| definition.get(key).and_then(Value::as_str);
     let description = text("description").or_else(|| text("title"));
@@ -151,12 +153,12 @@ pub(crate) fn show_definition(
     }
     let schema = definition.get("inputSchema").unwrap_or(&Value::Null);
     let schema = format!("parameters: {}", without_prose(schema));
-    quote_all(&turnwright_mcp::shown(&schema), screen)
+    quote_all(&turnwright_mcp::display_text(&schema), screen)
 }
 
 /// Shows a text of a server.
 pub(crate) fn quote(text: &str, screen: &mut Screen) -> anyhow::Result<()> {
-    let text = turnwright_mcp::shown(text.trim());
+    let text = turnwright_mcp::display_text(text.trim());
     let length = text.chars().count();
     let mut shown: String = text.chars().take(MAX_TEXT).collect();
     if length > MAX_TEXT {

@@ -74,7 +74,7 @@ mod tests {
 
     #[cfg(unix)]
     proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(proptest::prelude::ProptestConfig::default().cases / 4))]
 
         #[test]
         fn a_shell_reads_the_original_text(text in proptest::collection::vec(1_u8.., 0..40)) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::OnceLock;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
 /// The secret of one conversation, from which the codes of its envelopes are derived.

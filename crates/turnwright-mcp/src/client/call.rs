@@ -31,9 +31,10 @@ pub(super) async fn run(
     let session = tool.session().ok();
     let result = match tool.call(&args, &ctx).await {
         Err(failure) if tool.can_repeat(&failure, session.as_deref()) => {
-            match tool.server.reconnected(session.as_ref()).await {
-                true => tool.call(&args, &ctx).await,
-                false => Err(failure),
+            if tool.server.reconnected(session.as_ref()).await {
+                tool.call(&args, &ctx).await
+            } else {
+                Err(failure)
             }
         }
         result => result,

@@ -239,12 +239,11 @@ impl Mcp {
     /// Returns `E_INVALID_TURN_RUNNER_CONFIG`, which lists everything that is invalid.
     pub fn check(&self) -> Result<(), Error> {
         let problems = &self.running().problems;
-        match problems.is_empty() {
-            true => Ok(()),
-            false => {
-                let message = format!("invalid MCP settings: {}", problems.join("; "));
-                Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message))
-            }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            let message = format!("invalid MCP settings: {}", problems.join("; "));
+            Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message))
         }
     }
 

@@ -198,9 +198,10 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
             (None, Some(warning))
         }
     };
-    let effects = match config.believe_annotations && definition.claims_read_only() {
-        true => Effects::ReadOnly,
-        false => Effects::Writes,
+    let effects = if config.believe_annotations && definition.claims_read_only() {
+        Effects::ReadOnly
+    } else {
+        Effects::Writes
     };
     let remote = Arc::new(RemoteTool {
         server: Arc::clone(server),
@@ -210,9 +211,10 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
         effects,
     });
     let description = harmless(definition.description(), limit);
-    let description = match description.trim().is_empty() {
-        true => format!("`{name}` of the MCP server `{}`.", config.alias),
-        false => description,
+    let description = if description.trim().is_empty() {
+        format!("`{name}` of the MCP server `{}`.", config.alias)
+    } else {
+        description
     };
     // The request has its own deadlines; this one is only a backstop.
     let backstop = config

@@ -50,9 +50,10 @@ impl Ready {
         let differences = server.differences(&seen);
         let mut withheld = offer.withheld;
         let (mut tools, mut left_out, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let own = match config.resources && session.about().has_resources {
-            true => resources::tools(server, &differences),
-            false => Offered::default(),
+        let own = if config.resources && session.about().has_resources {
+            resources::tools(server, &differences)
+        } else {
+            Offered::default()
         };
         let reasons = Reasons::new(&differences);
         for definition in &offer.definitions {

@@ -72,9 +72,10 @@ pub(super) fn reader(server: &Supervised) -> Option<String> {
 
 fn build(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
     let alias = &server.config().alias;
-    let effects = match server.config().believe_annotations {
-        true => Effects::ReadOnly,
-        false => Effects::Writes,
+    let effects = if server.config().believe_annotations {
+        Effects::ReadOnly
+    } else {
+        Effects::Writes
     };
     let (lists, reads) = (Arc::clone(server), Arc::clone(server));
     let list = Tool::dynamic(exposed_name(alias, LIST), json!({ "type": "object" }))
@@ -158,8 +159,9 @@ pub(super) async fn read(
     let contents =
         contents.ok_or_else(|| Failure::Malformed("the resource has no `contents`".to_owned()))?;
     let output = result::resource(contents, &server.config().alias);
-    Ok(match server.config().reads_private {
-        true => output.private(),
-        false => output,
+    Ok(if server.config().reads_private {
+        output.private()
+    } else {
+        output
     })
 }

@@ -56,17 +56,16 @@ pub(super) fn output(
 
 fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(), ToolError> {
     let matches = structured.is_some_and(|structured| schema.accepts(structured));
-    match matches {
-        true => Ok(()),
-        false => {
-            let what = match structured {
-                Some(structured) if !structured.is_null() => "does not match its output schema",
-                _ => "has no structured content, which its output schema requires",
-            };
-            let message = format!("the result of the MCP server `{alias}` {what}");
-            let model = "The server returned an invalid result. The call may have taken effect.";
-            Err(ToolError::internal(message).for_model(model))
-        }
+    if matches {
+        Ok(())
+    } else {
+        let what = match structured {
+            Some(structured) if !structured.is_null() => "does not match its output schema",
+            _ => "has no structured content, which its output schema requires",
+        };
+        let message = format!("the result of the MCP server `{alias}` {what}");
+        let model = "The server returned an invalid result. The call may have taken effect.";
+        Err(ToolError::internal(message).for_model(model))
     }
 }
 

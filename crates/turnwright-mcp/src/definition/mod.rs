@@ -15,8 +15,8 @@ use crate::protocol::LEFT_OUT;
 
 pub(crate) use names::check_alias;
 pub use names::exposed_name;
+pub use text::{display_name, display_text};
 pub(crate) use text::{harmless, harmless_schema};
-pub use text::{shown, shown_name};
 
 /// A tool definition as the server sent it, and what was read from it. All of it is third-party text.
 #[derive(Clone, Debug, PartialEq)]

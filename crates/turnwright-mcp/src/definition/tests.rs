@@ -130,7 +130,10 @@ fn a_flag_that_is_cut_leaves_no_hidden_characters() {
 
 #[test]
 fn invisible_characters_are_made_visible() {
-    assert_eq!(shown("a\u{200b}b\n\u{e0041}"), "a⟨U+200B⟩b\n⟨U+E0041⟩");
+    assert_eq!(
+        display_text("a\u{200b}b\n\u{e0041}"),
+        "a⟨U+200B⟩b\n⟨U+E0041⟩"
+    );
 }
 
 proptest! {

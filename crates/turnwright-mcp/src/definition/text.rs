@@ -64,10 +64,10 @@ fn make_harmless(value: &mut Value, limit: usize) -> Result<(), String> {
 /// Returns a text of a server with its invisible characters made visible, for people.
 ///
 /// ```
-/// assert_eq!(turnwright_mcp::shown("read\u{200b} me"), "read⟨U+200B⟩ me");
+/// assert_eq!(turnwright_mcp::display_text("read\u{200b} me"), "read⟨U+200B⟩ me");
 /// ```
 #[must_use]
-pub fn shown(text: &str) -> String {
+pub fn display_text(text: &str) -> String {
     with_code_points(text, is_hidden)
 }
 
@@ -75,10 +75,10 @@ pub fn shown(text: &str) -> String {
 /// are shown: many letters look like one of ASCII.
 ///
 /// ```
-/// assert_eq!(turnwright_mcp::shown_name("r\u{435}ad"), "r⟨U+0435⟩ad");
+/// assert_eq!(turnwright_mcp::display_name("r\u{435}ad"), "r⟨U+0435⟩ad");
 /// ```
 #[must_use]
-pub fn shown_name(name: &str) -> String {
+pub fn display_name(name: &str) -> String {
     with_code_points(name, |ch| !ch.is_ascii() || is_hidden(ch))
 }
 
@@ -86,9 +86,10 @@ pub fn shown_name(name: &str) -> String {
 fn with_code_points(text: &str, is_replaced: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {
-        match is_replaced(ch) {
-            true => out.extend(format!("⟨U+{:04X}⟩", u32::from(ch)).chars()),
-            false => out.push(ch),
+        if is_replaced(ch) {
+            out.extend(format!("⟨U+{:04X}⟩", u32::from(ch)).chars());
+        } else {
+            out.push(ch);
         }
     }
     out

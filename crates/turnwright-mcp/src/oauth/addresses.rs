@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use turnwright_models::fetch::{AddressGuard, Resolver};
+use turnwright_models::http::is_loopback;
 use url::{Host, Origin, Url};
 
 const LOOPBACK_V4: &str = "127.0.0.0/8";
@@ -32,31 +33,17 @@ enum Place {
 impl Place {
     fn of(url: &Url) -> Self {
         let address: IpAddr = match url.host() {
-            Some(Host::Domain(name)) => {
-                let name = name.trim_end_matches('.');
-                let is_local = name == "localhost" || name.ends_with(".localhost");
-                return match is_local {
-                    true => Place::Loopback,
-                    false => Place::Elsewhere,
-                };
-            }
+            _ if is_loopback(url) => return Place::Loopback,
             Some(Host::Ipv4(address)) => address.into(),
             Some(Host::Ipv6(address)) => address.into(),
-            None => return Place::Elsewhere,
+            Some(Host::Domain(_)) | None => return Place::Elsewhere,
         };
-        if address.to_canonical().is_loopback() {
-            Place::Loopback
-        } else if is_private(address) {
+        if is_private(address) {
             Place::Private
         } else {
             Place::Elsewhere
         }
     }
-}
-
-/// Returns whether this URL is on this machine. A proxy could not reach it.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    Place::of(url) == Place::Loopback
 }
 
 /// Returns whether what is sent to this URL is protected on the way, or stays on this machine or in a private network.
@@ -72,9 +59,10 @@ impl Addresses {
     /// `private`: addresses of private networks are allowed too.
     pub(super) fn new(server: &Url, private: bool) -> Self {
         let place = Place::of(server);
-        let guard = match private || place == Place::Private {
-            true => AddressGuard::public().allow_private(),
-            false => AddressGuard::public(),
+        let guard = if private || place == Place::Private {
+            AddressGuard::public().allow_private()
+        } else {
+            AddressGuard::public()
         };
         let guard = match place {
             Place::Loopback => guard.allow_network(LOOPBACK_V4).allow_network(LOOPBACK_V6),
@@ -117,9 +105,10 @@ impl Addresses {
         if let Some(address) = address.filter(is_refused) {
             return Err(refused(&host.to_string(), "it is", address));
         }
-        match may_be_plain(url, self.private) {
-            true => Ok(()),
-            false => Err(format!("{host} is refused without TLS")),
+        if may_be_plain(url, self.private) {
+            Ok(())
+        } else {
+            Err(format!("{host} is refused without TLS"))
         }
     }
 }

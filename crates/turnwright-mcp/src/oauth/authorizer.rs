@@ -241,12 +241,13 @@ impl Authorizer {
 fn check_step_up(needed: &[&str], held: Option<&Grant>) -> Result<(), String> {
     let Some(held) = held else { return Ok(()) };
     let is_granted = |scope: &&str| held.scopes.iter().any(|granted| granted == scope);
-    match needed.iter().all(is_granted) {
-        true => Err(
+    if needed.iter().all(is_granted) {
+        Err(
             "the server refuses the request although it has the scopes that the server asks for"
                 .to_owned(),
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }
 

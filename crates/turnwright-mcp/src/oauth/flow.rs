@@ -183,9 +183,10 @@ impl Flow {
     /// Returns the scopes to ask for: those of before are kept.
     async fn scopes(&self, held: Option<&Grant>, needed: &[&str]) -> Vec<String> {
         let mut wanted = held.map(|held| held.scopes.clone()).unwrap_or_default();
-        match self.settings.scopes.is_empty() {
-            true => wanted.extend(self.manager.select_initial_scopes(&[]).await),
-            false => wanted.extend(self.settings.scopes.iter().cloned()),
+        if self.settings.scopes.is_empty() {
+            wanted.extend(self.manager.select_initial_scopes(&[]).await);
+        } else {
+            wanted.extend(self.settings.scopes.iter().cloned());
         }
         wanted.extend(needed.iter().map(|scope| (*scope).to_owned()));
         let mut supported = self.metadata.scopes_supported.iter().flatten();
@@ -247,9 +248,10 @@ impl Flow {
     fn configure(&mut self, client: &ClientIdentity) -> Result<(), String> {
         let config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
         // A secret of the settings is not stored.
-        let secret = match self.settings.client_id.as_ref() == Some(&client.id) {
-            true => self.settings.client_secret.as_ref(),
-            false => client.secret.as_ref(),
+        let secret = if self.settings.client_id.as_ref() == Some(&client.id) {
+            self.settings.client_secret.as_ref()
+        } else {
+            client.secret.as_ref()
         };
         let config = match secret {
             Some(secret) => config.with_client_secret(secret.expose()),

@@ -1,5 +1,6 @@
 //! The HTTP client for metadata, registration and tokens.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use reqwest::Client;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 use turnwright_models::fetch::{Resolver, SystemResolver};
+use turnwright_models::http::{is_loopback, tls_config};
 use url::{Origin, Url, form_urlencoded};
 
-use super::addresses::{Addresses, GuardedResolver, Refused, is_loopback};
+use super::addresses::{Addresses, GuardedResolver, Refused};
 use super::answers;
 use super::grant::Secret;
 use super::metadata::check_source;
@@ -141,9 +143,7 @@ impl GuardedHttp {
             .check(&url)
             .map_err(|why| self.refused(why))?;
         let host = url.host_str().unwrap_or_default().to_owned();
-        let client = self
-            .client(&url)
-            .map_err(|error| format!("the HTTP client cannot be set up: {error}"))?;
+        let client = self.client(&url)?;
         let (parts, body) = request.into_parts();
         let kind = Kind::of(&parts);
         let body = match kind {
@@ -174,19 +174,24 @@ impl GuardedHttp {
     }
 
     /// Returns the client for a request.
-    fn client(&self, url: &Url) -> reqwest::Result<Client> {
+    fn client(&self, url: &Url) -> Result<Client, String> {
         let plain = url.scheme() == "http";
         let [own, others, plain_others] = &self.clients;
-        let (cell, guarded) = match self.addresses.is_own(url) {
+        let (cell, guarded) = if self.addresses.is_own(url) {
             // The user has chosen it, and the transport dials it in the same way.
-            true => (own, false),
-            false if plain => (plain_others, true),
-            false => (others, true),
+            (own, false)
+        } else if plain {
+            (plain_others, true)
+        } else {
+            (others, true)
         };
         if let Some(client) = cell.get() {
             return Ok(client.clone());
         }
+        let not_set_up = |error: &dyn Display| format!("the HTTP client cannot be set up: {error}");
+        let tls = tls_config().map_err(|error| not_set_up(&error))?;
         let mut client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .no_gzip()
@@ -204,7 +209,8 @@ impl GuardedHttp {
             client = client.no_proxy();
         }
         // No connection outlives its request, so that each request is checked.
-        let client = client.pool_max_idle_per_host(0).build()?;
+        let client = client.pool_max_idle_per_host(0).build();
+        let client = client.map_err(|error| not_set_up(&error))?;
         Ok(cell.get_or_init(|| client).clone())
     }
 

@@ -21,7 +21,6 @@ mod token_store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use addresses::is_loopback;
 pub(crate) use authorizer::Authorizer;
 pub(crate) use flow::NO_PROMPT;
 pub use settings::{AuthorizationPrompt, OAuth};
@@ -44,9 +43,6 @@ fn without_paths(text: &str) -> String {
         rest = after.get(url.len()..).unwrap_or_default();
     }
     out.push_str(rest);
-    let printable = out.chars().map(|ch| match ch.is_control() {
-        true => ' ',
-        false => ch,
-    });
+    let printable = out.chars().map(|ch| if ch.is_control() { ' ' } else { ch });
     printable.take(LIMIT).collect()
 }

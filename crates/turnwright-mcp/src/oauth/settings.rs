@@ -234,12 +234,13 @@ impl OAuth {
             return needs("a scope must not be empty, and has only visible ASCII characters");
         }
         let server = Url::parse(server).ok()?;
-        match super::addresses::may_be_plain(&server, self.private_addresses) {
-            true => None,
-            false => needs(
+        if super::addresses::may_be_plain(&server, self.private_addresses) {
+            None
+        } else {
+            needs(
                 "the URL of the server must begin with `https://`, because tokens are sent to it; `http` is for this machine, and for \
                  private networks if private addresses are allowed",
-            ),
+            )
         }
     }
 }

@@ -8,7 +8,7 @@ use turnwright_core::call::digest_of;
 use turnwright_core::schema::escape;
 
 use super::lock_file::{LockedServer, LockedTool};
-use crate::definition::shown_name;
+use crate::definition::display_name;
 
 /// A difference between what is pinned and what a server says.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +154,7 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |name: &str| escape(&shown_name(name), 80);
+        let name = |name: &str| escape(&display_name(name), 80);
         let tool = name(self.tool.as_deref().unwrap_or_default());
         match &self.change {
             Change::NewServer => f.write_str("the server is not in the lock file"),

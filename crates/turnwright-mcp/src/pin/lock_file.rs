@@ -146,14 +146,13 @@ impl LockFile {
         let mut escaped = String::with_capacity(text.len() + 1);
         for ch in text.chars() {
             // A reviewer must see them. They occur only in strings.
-            match ch != '\n' && (ch.is_control() || is_invisible(ch)) {
-                true => {
-                    let mut units = [0; 2];
-                    for unit in ch.encode_utf16(&mut units) {
-                        escaped.push_str(&format!("\\u{unit:04x}"));
-                    }
+            if ch != '\n' && (ch.is_control() || is_invisible(ch)) {
+                let mut units = [0; 2];
+                for unit in ch.encode_utf16(&mut units) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
                 }
-                false => escaped.push(ch),
+            } else {
+                escaped.push(ch);
             }
         }
         escaped.push('\n');

@@ -112,10 +112,8 @@ fn a_lock_file_is_read_back_and_an_edited_one_is_refused() {
 
 #[test]
 fn a_missing_lock_file_is_none_and_a_written_one_is_complete() {
-    let folder = std::env::temp_dir().join(format!("turnwright-lock-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("mcp.lock.json");
-    let _ = std::fs::remove_file(&path);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.lock.json");
     assert_eq!(LockFile::read(&path).unwrap(), None);
     let mut lock = LockFile::default();
     lock.servers
@@ -123,7 +121,6 @@ fn a_missing_lock_file_is_none_and_a_written_one_is_complete() {
     lock.write(&path).unwrap();
     assert_eq!(LockFile::read(&path).unwrap(), Some(lock));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -135,16 +135,18 @@ impl Environment {
 
 /// Names of variables are case-sensitive, except on Windows.
 fn is_same(one: &str, other: &str) -> bool {
-    match cfg!(windows) {
-        true => one.eq_ignore_ascii_case(other),
-        false => one == other,
+    if cfg!(windows) {
+        one.eq_ignore_ascii_case(other)
+    } else {
+        one == other
     }
 }
 
 fn checked(name: String) -> Result<String, InvalidVariable> {
-    match is_name(&name) {
-        true => Ok(name),
-        false => Err(InvalidVariable(name)),
+    if is_name(&name) {
+        Ok(name)
+    } else {
+        Err(InvalidVariable(name))
     }
 }
 

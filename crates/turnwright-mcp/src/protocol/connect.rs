@@ -94,12 +94,13 @@ where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let lifecycle = match options.sessions {
-        true => ClientLifecycleMode::Initialize,
-        false => ClientLifecycleMode::Auto {
+    let lifecycle = if options.sessions {
+        ClientLifecycleMode::Initialize
+    } else {
+        ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::LATEST],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-        },
+        }
     };
     let handler = Handler::new(options);
     let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
@@ -119,9 +120,10 @@ where
     let is_modern = about.protocol_version.as_str() >= ProtocolVersion::LATEST.as_str();
     let tools = info.capabilities.tools.as_ref();
     if tools.and_then(|tools| tools.list_changed) == Some(true) {
-        match is_modern {
-            true => announcements::subscribe(peer.clone(), handler.clone()).await,
-            false => handler.announces(reliable),
+        if is_modern {
+            announcements::subscribe(peer.clone(), handler.clone()).await;
+        } else {
+            handler.announces(reliable);
         }
     }
     let stop = Mutex::new(Some(service.cancellation_token()));

@@ -25,6 +25,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
 use turnwright_core::schema::escape;
+use turnwright_models::http::{is_loopback, tls_config};
 
 use super::Failure;
 use super::ending::Ending;
@@ -35,7 +36,7 @@ use super::http_response::{
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable, is_answer};
 use crate::limits::Limits;
-use crate::oauth::{Authorizer, is_loopback};
+use crate::oauth::Authorizer;
 use crate::process::Secrets;
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
@@ -67,7 +68,9 @@ pub(super) fn transport(
     ending: Ending,
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
+    let tls = tls_config().map_err(|error| Failure::NotSent(error.to_string()))?;
     let client = Client::builder()
+        .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT);
     let client = match reqwest::Url::parse(settings.url()) {

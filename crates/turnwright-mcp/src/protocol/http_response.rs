@@ -54,9 +54,10 @@ pub(super) fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
         why = format!("{why}: {error}");
         cause = error.source();
     }
-    StreamableHttpError::Client(match is_connect {
-        true => HttpError::Connect(why),
-        false => HttpError::Other(why),
+    StreamableHttpError::Client(if is_connect {
+        HttpError::Connect(why)
+    } else {
+        HttpError::Other(why)
     })
 }
 

@@ -168,9 +168,10 @@ impl Deadlines {
     }
 
     fn limit(&self) -> Duration {
-        match self.idle_end < self.total_end {
-            true => self.idle,
-            false => self.total,
+        if self.idle_end < self.total_end {
+            self.idle
+        } else {
+            self.total
         }
     }
 

@@ -50,9 +50,10 @@ struct Writer {
 impl Writer {
     /// Writes these lines, after what is left of earlier ones.
     async fn write(&mut self, lines: BytesMut) -> io::Result<()> {
-        match self.rest.is_empty() {
-            true => self.rest = lines,
-            false => self.rest.extend_from_slice(&lines),
+        if self.rest.is_empty() {
+            self.rest = lines;
+        } else {
+            self.rest.extend_from_slice(&lines);
         }
         while self.rest.has_remaining() {
             if self.stdin.write_buf(&mut self.rest).await? == 0 {

@@ -42,10 +42,11 @@ impl Client {
         caller: Option<Principal>,
         level: Option<LoggingLevel>,
     ) -> Self {
-        let logs = match is_modern(&context) {
+        let logs = if is_modern(&context) {
             // Only requests that ask for log entries get them.
-            true => level.and(context.meta.log_level()),
-            false => level,
+            level.and(context.meta.log_level())
+        } else {
+            level
         };
         Client {
             caller,

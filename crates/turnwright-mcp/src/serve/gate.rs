@@ -110,9 +110,12 @@ impl Question {
             return answer.is_object().then(|| GateAnswer::value(answer));
         }
         let approves = matches!(self.reading, Reading::Approval);
-        let refuse = |reason: &str| match approves {
-            true => GateAnswer::deny(reason),
-            false => GateAnswer::reject(reason),
+        let refuse = |reason: &str| {
+            if approves {
+                GateAnswer::deny(reason)
+            } else {
+                GateAnswer::reject(reason)
+            }
         };
         let content = match answer.get("action")?.as_str()? {
             "accept" => answer.get_mut("content")?.take(),
@@ -125,14 +128,15 @@ impl Question {
             _ => return None,
         };
         match self.reading {
-            Reading::Approval => match fields.get("approve")?.as_bool()? {
-                true => Some(GateAnswer::approve()),
-                false => {
+            Reading::Approval => {
+                if fields.get("approve")?.as_bool()? {
+                    Some(GateAnswer::approve())
+                } else {
                     let reason = fields.get("reason").and_then(Value::as_str);
                     let reason = reason.filter(|reason| !reason.trim().is_empty());
                     Some(refuse(reason.unwrap_or("the user denied it")))
                 }
-            },
+            }
             Reading::Field => fields.remove("answer").map(GateAnswer::value),
             Reading::Fields | Reading::Result => Some(GateAnswer::value(fields)),
         }

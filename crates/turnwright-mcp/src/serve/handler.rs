@@ -334,9 +334,10 @@ enum Either<T> {
 /// Reads a result that may ask for input.
 fn needs_input<T: DeserializeOwned>(result: Value) -> Result<Either<T>, ErrorData> {
     let asks = result.get("resultType").and_then(Value::as_str) == Some("input_required");
-    let read = match asks {
-        true => serde_json::from_value(result).map(Either::InputRequired),
-        false => serde_json::from_value(result).map(Either::Complete),
+    let read = if asks {
+        serde_json::from_value(result).map(Either::InputRequired)
+    } else {
+        serde_json::from_value(result).map(Either::Complete)
     };
     read.map_err(|error| {
         tracing::error!(%error, "the result of a method is malformed");

@@ -162,9 +162,10 @@ impl McpHttp {
         let sessions = Arc::new(LimitedSessions::new(limits));
         let bodies = Bodies::new(limits);
         // An empty list would allow every host.
-        let hosts = match self.hosts.is_empty() {
-            true => vec!["invalid.".to_owned()],
-            false => self.hosts,
+        let hosts = if self.hosts.is_empty() {
+            vec!["invalid.".to_owned()]
+        } else {
+            self.hosts
         };
         let is_default = self.origins.is_none();
         let config = config
@@ -185,9 +186,10 @@ impl McpHttp {
         router = router
             .layer(from_fn_with_state(sessions, explain_full))
             .layer(from_fn(explain_malformed));
-        Ok(match is_default {
-            true => router.layer(from_fn(accept_own_origin)),
-            false => router,
+        Ok(if is_default {
+            router.layer(from_fn(accept_own_origin))
+        } else {
+            router
         })
     }
 

@@ -501,11 +501,10 @@ async fn instructions_are_shown_only_if_that_is_wanted_and_as_untrusted_text() {
             .build()
             .unwrap();
         let outcome = runner.run("Go.").await;
-        let expected = match wanted {
-            false => "None false",
-            true => {
-                "Some((Some(\"instructions of the MCP server `test`\"), ThirdPartyPublic)) true"
-            }
+        let expected = if wanted {
+            "Some((Some(\"instructions of the MCP server `test`\"), ThirdPartyPublic)) true"
+        } else {
+            "None false"
         };
         assert_eq!(outcome.text, expected);
     }

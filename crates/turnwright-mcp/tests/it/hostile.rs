@@ -242,23 +242,23 @@ fn limits(mode: &str, transport: Transport) -> Limits {
 async fn meet(hostile: McpServer, name: &str, transport: Transport) -> String {
     let good = server("", &folder(&format!("good-{name}"))).alias("good");
     let hostile = hostile.limits(limits(name, transport));
-    let hostile = match name.starts_with("new:") {
-        true => hostile,
-        false => hostile.sessions_only(),
+    let hostile = if name.starts_with("new:") {
+        hostile
+    } else {
+        hostile.sessions_only()
     };
     let mcp = Mcp::new([hostile, good]);
     let mcp = mcp.first_wait(Duration::from_secs(120));
     let executor = |ctx: DispatchContext| async move {
         let good = ctx.call("good__echo", json!({ "text": "good" })).await;
         assert_eq!(good.text().await.as_deref(), Some("good"));
-        let hostile = match ctx.tools().has("test__echo") {
-            true => {
-                ctx.call("test__echo", json!({ "text": "hi" }))
-                    .await
-                    .text()
-                    .await
-            }
-            false => None,
+        let hostile = if ctx.tools().has("test__echo") {
+            ctx.call("test__echo", json!({ "text": "hi" }))
+                .await
+                .text()
+                .await
+        } else {
+            None
         };
         let good = ctx
             .call("good__echo", json!({ "text": "still good" }))

@@ -101,14 +101,16 @@ async fn sampling_is_refused_without_a_handler_and_by_one_that_fails() {
 async fn roots_are_given_only_if_they_are_set() {
     for is_set in [false, true] {
         let server = server("wants-roots", &folder("roots"));
-        let server = match is_set {
-            true => server.roots(["/data/my notes"]),
-            false => server,
+        let server = if is_set {
+            server.roots(["/data/my notes"])
+        } else {
+            server
         };
         let outcome = caller([server], "test__echo", json!({})).run("Go.").await;
-        let expected = match is_set {
-            true => r#"{"roots":[{"uri":"file:///data/my%20notes"}]}"#,
-            false => "refused",
+        let expected = if is_set {
+            r#"{"roots":[{"uri":"file:///data/my%20notes"}]}"#
+        } else {
+            "refused"
         };
         assert_eq!(outcome.text, expected);
     }

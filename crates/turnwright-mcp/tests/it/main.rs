@@ -22,3 +22,12 @@ mod resources;
 #[cfg(feature = "serve")]
 mod serve;
 mod server;
+
+/// Returns a client for servers on this machine. The environment may name a proxy.
+fn http_client() -> reqwest::Client {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(turnwright_models::http::tls_config().unwrap())
+        .no_proxy()
+        .build()
+        .unwrap()
+}

@@ -51,12 +51,13 @@ async fn results_of_any_type_are_checked_and_a_bad_output_schema_does_not_lose_t
     ] {
         let runner = caller(mcp.clone(), tool, json!({ "text": structured }));
         let text = runner.run("Go.").await.text;
-        match fits {
-            true => assert_eq!(text, structured, "{tool}"),
-            false => assert!(
+        if fits {
+            assert_eq!(text, structured, "{tool}");
+        } else {
+            assert!(
                 text.contains("invalid result"),
                 "{tool} {structured}: {text}"
-            ),
+            );
         }
     }
     let status = mcp.status().remove(0);

@@ -65,12 +65,13 @@ async fn a_link_names_the_reader_only_if_the_model_has_it() {
         };
         let text = called(&started(server).await, "test__echo", json!({})).await;
         let link = "Resource link: b (file:///b)";
-        match reader {
-            true => assert!(
+        if reader {
+            assert!(
                 text.ends_with(&format!("{link}. Read it with `test__mcp_read_resource`.")),
                 "{text}"
-            ),
-            false => assert!(text.ends_with(link), "{mode}: {text}"),
+            );
+        } else {
+            assert!(text.ends_with(link), "{mode}: {text}");
         }
     }
 }

@@ -170,9 +170,10 @@ fn write_tools(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
         text.push_str(tool);
         text.push(',');
     }
-    match marks.on_tools {
-        true => marks.append(text, last, "}"),
-        false => text.push_str(last),
+    if marks.on_tools {
+        marks.append(text, last, "}");
+    } else {
+        text.push_str(last);
     }
     text.push_str("],");
 }
@@ -188,9 +189,10 @@ fn write_system(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
         text.push_str(&message.json);
         text.push(',');
     }
-    match marks.on_system {
-        true => marks.append(text, &last.json, "}"),
-        false => text.push_str(&last.json),
+    if marks.on_system {
+        marks.append(text, &last.json, "}");
+    } else {
+        text.push_str(&last.json);
     }
     text.push_str("],");
 }
@@ -206,9 +208,10 @@ fn write_messages(text: &mut String, request: &RequestParts<'_>, marks: &Marks) 
             text.push(',');
         }
         is_first = false;
-        match marks.on_message(index) {
-            true => marks.append(text, &message.json, "}]}"),
-            false => text.push_str(&message.json),
+        if marks.on_message(index) {
+            marks.append(text, &message.json, "}]}");
+        } else {
+            text.push_str(&message.json);
         }
     }
     text.push(']');

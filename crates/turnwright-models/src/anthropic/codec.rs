@@ -66,9 +66,10 @@ fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
     let Some(kind) = tool.get("type").and_then(Value::as_str) else {
         return Err("a provider tool must be an object with a `type`");
     };
-    match kind == "custom" || tool.get("input_schema").is_some() {
-        true => Err(FUNCTION),
-        false => Ok(()),
+    if kind == "custom" || tool.get("input_schema").is_some() {
+        Err(FUNCTION)
+    } else {
+        Ok(())
     }
 }
 
@@ -83,9 +84,10 @@ impl Codec for AnthropicCodec {
 
     fn endpoint(&self, base: &Url) -> Url {
         let path = base.path().trim_end_matches('/');
-        match path.ends_with("/v1") || path.ends_with("/messages") {
-            true => with_path(base, "/messages"),
-            false => with_path(base, "/v1/messages"),
+        if path.ends_with("/v1") || path.ends_with("/messages") {
+            with_path(base, "/messages")
+        } else {
+            with_path(base, "/v1/messages")
         }
     }
 

@@ -83,10 +83,11 @@ fn call_block(call: &Call) -> String {
     let head = json!({ "type": "tool_use", "id": call.id, "name": call.name }).to_string();
     let head = head.trim_end_matches('}');
     let fields = own_fields(&call.fields, &["type", "id", "name", "input"]);
-    let fields = match fields.is_empty() {
-        true => String::new(),
+    let fields = if fields.is_empty() {
+        String::new()
+    } else {
         // The opening brace becomes the comma.
-        false => Value::Object(fields).to_string().replacen('{', ",", 1),
+        Value::Object(fields).to_string().replacen('{', ",", 1)
     };
     match fields.as_str() {
         "" => format!(r#"{head},"input":{}}}"#, call.arguments),

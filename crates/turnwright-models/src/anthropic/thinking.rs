@@ -28,9 +28,10 @@ impl Thinking {
     pub(super) fn of(request: &RequestParts<'_>, warnings: &mut Vec<String>) -> Self {
         let model = Known::new(request.model);
         let effort = request.settings.reasoning_effort.as_ref();
-        let parameter = match request.options.has("thinking") {
-            true => request.options.get("thinking").cloned(),
-            false => effort.and_then(|effort| for_effort(effort, model, request)),
+        let parameter = if request.options.has("thinking") {
+            request.options.get("thinking").cloned()
+        } else {
+            effort.and_then(|effort| for_effort(effort, model, request))
         };
         let has_effort = model.has_effort() && !request.quirks.has(NO_EFFORT);
         let effort = effort.filter(|_| has_effort);
@@ -135,9 +136,10 @@ fn for_effort(
     };
     // An effort leaves the details to the model, so the budget may be smaller.
     let limit = request.settings.max_output_tokens.unwrap_or(u64::MAX);
-    let budget = match budget < limit {
-        true => budget,
-        false => (limit / 2).max(MIN_BUDGET),
+    let budget = if budget < limit {
+        budget
+    } else {
+        (limit / 2).max(MIN_BUDGET)
     };
     Some(json!({ "type": "enabled", "budget_tokens": budget }))
 }

@@ -40,9 +40,10 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
     }
     let mut before = None;
     let messages = request.messages.iter().flat_map(|message| {
-        let between = match request.quirks.has(STRICT_ROLES) {
-            true => between(before.replace(message.role), message.role),
-            false => None,
+        let between = if request.quirks.has(STRICT_ROLES) {
+            between(before.replace(message.role), message.role)
+        } else {
+            None
         };
         between.into_iter().chain([message.json.as_str()])
     });
@@ -58,9 +59,10 @@ fn parameters<'a>(request: &RequestParts<'a>) -> Vec<(&'a str, Cow<'a, Value>)> 
     let mut fields: Vec<_> = options
         .map(|(name, value)| (name, Cow::Borrowed(value)))
         .collect();
-    let max_tokens = match request.quirks.has(MAX_COMPLETION_TOKENS) {
-        true => "max_completion_tokens",
-        false => "max_tokens",
+    let max_tokens = if request.quirks.has(MAX_COMPLETION_TOKENS) {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
     };
     let settings = request.settings;
     let effort = settings.reasoning_effort.as_ref();

@@ -72,9 +72,10 @@ fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
     let Some(kind) = tool.get("type").and_then(Value::as_str) else {
         return Err("a provider tool must be an object with a `type`");
     };
-    match kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() {
-        true => Err(FUNCTION),
-        false => Ok(()),
+    if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() {
+        Err(FUNCTION)
+    } else {
+        Ok(())
     }
 }
 

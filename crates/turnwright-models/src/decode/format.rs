@@ -96,13 +96,14 @@ impl FormatDetector {
             text => text,
         };
         let start = excerpt(text, EXCERPT);
-        no_response(match text.starts_with('<') {
-            true => format!(
+        no_response(if text.starts_with('<') {
+            format!(
                 "the response {found} a web page, not an answer of a model: this looks like a proxy's login or error page, or the base URL is wrong. It starts with: {start}"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "the response {found} neither JSON nor a stream of events; is the base URL right? It starts with: {start}"
-            ),
+            )
         })
     }
 

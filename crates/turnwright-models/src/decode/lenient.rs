@@ -307,13 +307,14 @@ pub(crate) fn parse<'c, 'a, T: Object<'a>>(
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let parsed = ObjectSeed(&mut *object).deserialize(&mut json);
-    parsed
-        .and_then(|()| json.end())
-        .map_err(|error| match error.is_data() {
+    parsed.and_then(|()| json.end()).map_err(|error| {
+        if error.is_data() {
             // The error message quotes the value.
-            true => unreadable(what, &excerpt(&error.to_string(), EXCERPT), ""),
-            false => unreadable(what, &error.to_string(), text),
-        })?;
+            unreadable(what, &excerpt(&error.to_string(), EXCERPT), "")
+        } else {
+            unreadable(what, &error.to_string(), text)
+        }
+    })?;
     Ok(object.get_or_insert_default())
 }
 

@@ -58,9 +58,10 @@ impl ObjectParser {
     /// # Errors
     /// `E_WIRE_ERROR` if it is not UTF-8.
     pub(super) fn finish(&mut self) -> Result<Option<String>, Error> {
-        match self.buffer.is_empty() {
-            true => Ok(None),
-            false => self.take().map(Some),
+        if self.buffer.is_empty() {
+            Ok(None)
+        } else {
+            self.take().map(Some)
         }
     }
 

@@ -20,9 +20,10 @@ const PUBLIC: [&str; 8] = [
 /// Returns the tier of what a tool of the provider returns, by the type of the tool or of its part of the response. What is not
 /// known to be public may come from a file, a mailbox or a connected service.
 pub(crate) fn provider_tier(kind: &str) -> TrustTier {
-    match PUBLIC.iter().any(|public| kind.contains(public)) {
-        true => TrustTier::ThirdPartyPublic,
-        false => TrustTier::ThirdPartyPrivate,
+    if PUBLIC.iter().any(|public| kind.contains(public)) {
+        TrustTier::ThirdPartyPublic
+    } else {
+        TrustTier::ThirdPartyPrivate
     }
 }
 

@@ -72,9 +72,10 @@ impl Server {
                 collector = Collector::default();
                 continue;
             }
-            let next = match failure.retryable {
-                true => attempts.next(failure.retry_after),
-                false => Next::NoMore,
+            let next = if failure.retryable {
+                attempts.next(failure.retry_after)
+            } else {
+                Next::NoMore
             };
             let wait = match (next, attempts.made()) {
                 (Next::After(wait), _) => wait,
@@ -158,9 +159,10 @@ impl Server {
     pub(super) fn without_secrets(&self, error: Error) -> Error {
         let message = error.with_causes();
         let clean = self.redacted(&message);
-        match clean == message {
-            true => error,
-            false => Error::new(error.code(), clean).with_kind(error.kind()),
+        if clean == message {
+            error
+        } else {
+            Error::new(error.code(), clean).with_kind(error.kind())
         }
     }
 }

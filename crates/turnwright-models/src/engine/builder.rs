@@ -303,9 +303,10 @@ impl<C: Codec> ModelBuilder<C> {
         let info = engine.server.codec.info();
         let of_settings = engine.settings.provider_options(info.name);
         let named = of_settings.is_some_and(|fields| fields.contains_key("model"));
-        match engine.options.model_name().is_some() || named {
-            true => Ok(Model::new(engine)),
-            false => Err(no_model(info)),
+        if engine.options.model_name().is_some() || named {
+            Ok(Model::new(engine))
+        } else {
+            Err(no_model(info))
         }
     }
 

@@ -244,9 +244,10 @@ impl Engine {
             ctx.log(Level::Warn, message);
         }
         // The next prompt reports the truncation, and the model tries again.
-        match has_calls && prompt.cuts < MAX_CUTS {
-            true => Ok(()),
-            false => ctx.nack(incomplete(&reply, &ended)),
+        if has_calls && prompt.cuts < MAX_CUTS {
+            Ok(())
+        } else {
+            ctx.nack(incomplete(&reply, &ended))
         }
     }
 
@@ -300,9 +301,10 @@ impl Engine {
             calls,
         } = output.into_streamed(!reply.state.is_empty());
         let mut of_thought = self.state(&reply.state);
-        let of_message = match thought.is_some() {
-            true => self.state(&Map::new()),
-            false => std::mem::replace(&mut of_thought, self.state(&Map::new())),
+        let of_message = if thought.is_some() {
+            self.state(&Map::new())
+        } else {
+            std::mem::replace(&mut of_thought, self.state(&Map::new()))
         };
         if let Some(mut thought) = thought {
             thought.response(response.clone());
@@ -312,9 +314,10 @@ impl Engine {
         if let Some(mut message) = message {
             message.response(response.clone());
             message.provider_state(of_message);
-            match is_answer {
-                true => message.finish_as_answer().await?,
-                false => message.finish().await?,
+            if is_answer {
+                message.finish_as_answer().await?
+            } else {
+                message.finish().await?
             };
         }
         Ok(calls)
@@ -464,8 +467,9 @@ fn answer_instructions(turn: &TurnContext, how: TypedAnswers) -> Option<String> 
 fn schema_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();
-    match name.is_empty() {
-        true => "answer".to_owned(),
-        false => name,
+    if name.is_empty() {
+        "answer".to_owned()
+    } else {
+        name
     }
 }

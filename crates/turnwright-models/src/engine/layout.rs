@@ -179,10 +179,12 @@ impl<'t> Split<'t> {
 
     /// Returns the next block; all of the text at once if the blocks do not fit it.
     fn take(&mut self, bytes: usize) -> Option<String> {
-        let end = match self.fits {
-            true => self.at.saturating_add(bytes),
-            false if self.at == self.text.len() => return None,
-            false => self.text.len(),
+        let end = if self.fits {
+            self.at.saturating_add(bytes)
+        } else if self.at < self.text.len() {
+            self.text.len()
+        } else {
+            return None;
         };
         let taken = self.text.get(self.at..end)?;
         self.at = end;
@@ -190,10 +192,7 @@ impl<'t> Split<'t> {
     }
 
     fn fields(&self, fields: Map<String, Value>) -> Map<String, Value> {
-        match self.fits {
-            true => fields,
-            false => Map::new(),
-        }
+        if self.fits { fields } else { Map::new() }
     }
 
     /// Returns what no block has.

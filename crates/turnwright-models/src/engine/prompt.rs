@@ -70,9 +70,10 @@ impl PromptWriter<'_> {
 
     async fn user(&self, parts: Vec<Part>, name: Option<&str>) -> Result<Vec<WireMessage>, Error> {
         let parts = self.read_media(parts).await?;
-        match parts.is_empty() {
-            true => Ok(Vec::new()),
-            false => Ok(self.write(Item::User(User { parts, name }))),
+        if parts.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Ok(self.write(Item::User(User { parts, name })))
         }
     }
 
@@ -166,9 +167,10 @@ impl PromptWriter<'_> {
         let has_state = |call: &Arc<ToolCall>| self.state_of(call.provider_state()).is_some();
         let is_own = state.is_some() || response.calls.iter().any(has_state);
         let state = state.unwrap_or_default();
-        let reasoning = match is_own {
-            true => joined_thoughts(response),
-            false => String::new(),
+        let reasoning = if is_own {
+            joined_thoughts(response)
+        } else {
+            String::new()
         };
         let pieces = match Layout::of(&state) {
             Some(layout) => layout.arrange(&text, &reasoning, calls),
@@ -285,9 +287,10 @@ impl Writer for PromptWriter<'_> {
 
     fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<WireMessage>, Error> {
         let text = system.text();
-        match text.is_empty() {
-            true => Ok(Vec::new()),
-            false => Ok(self.write(Item::System(&text))),
+        if text.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Ok(self.write(Item::System(&text)))
         }
     }
 

@@ -19,10 +19,7 @@ impl Quirks {
     /// Adds a quirk if a condition holds.
     #[must_use]
     pub(crate) const fn with_if(self, quirk: Self, condition: bool) -> Self {
-        match condition {
-            true => self.union(quirk),
-            false => self,
-        }
+        if condition { self.union(quirk) } else { self }
     }
 
     /// Returns `true` if it has all of these quirks.

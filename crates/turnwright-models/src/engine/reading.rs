@@ -54,9 +54,10 @@ impl Reading<'_> {
             let read = match &piece {
                 Some(Ok(bytes)) => {
                     size += bytes.len();
-                    match size > settings.max_body {
-                        true => Err(too_large(settings.max_body)),
-                        false => self.decoder.push(bytes, &mut deltas),
+                    if size > settings.max_body {
+                        Err(too_large(settings.max_body))
+                    } else {
+                        self.decoder.push(bytes, &mut deltas)
                     }
                 }
                 Some(Err(error)) => Err(error.clone()),
@@ -93,12 +94,13 @@ impl Reading<'_> {
             drain(rest);
         }
         let reply = self.collector.partial();
-        match reply.done || reply.finish_reason.is_some() {
-            true => Ok(()),
-            false => Err(Failure::interrupted(Error::new(
+        if reply.done || reply.finish_reason.is_some() {
+            Ok(())
+        } else {
+            Err(Failure::interrupted(Error::new(
                 ErrorCode::MODEL_RESPONSE_INCOMPLETE,
                 "the response ended before it was complete: there is no finish reason",
-            ))),
+            )))
         }
     }
 

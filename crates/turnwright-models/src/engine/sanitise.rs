@@ -15,9 +15,10 @@ pub(super) fn valid_name(name: &str) -> String {
         .map(|c| if fits(c) { c } else { '_' })
         .take(64)
         .collect();
-    match written.is_empty() {
-        true => "unnamed".to_owned(),
-        false => written,
+    if written.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        written
     }
 }
 

@@ -11,6 +11,7 @@ use super::failure::invalid;
 use super::guard::AddressGuard;
 use super::reader::HttpReader;
 use super::resolve::{Dial, GuardedResolver, Resolver, SystemResolver};
+use crate::http::tls_config;
 
 /// Creates readers for URLs. Cheap to clone; clones share the client, guard and limits.
 ///
@@ -158,7 +159,10 @@ impl FetcherBuilder {
         let guard = Arc::new(self.guard);
         // Decompression would bypass the size limit.
         let plain = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
+        let wrong = || invalid("the HTTP client cannot be set up");
+        let tls = tls_config().map_err(|error| wrong().with_source(error))?;
         let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
             .dns_resolver(GuardedResolver {
                 guard: Arc::clone(&guard),
                 resolver: self.resolver,
@@ -176,7 +180,7 @@ impl FetcherBuilder {
             .pool_max_idle_per_host(0)
             .connect_timeout(self.limits.connect_timeout)
             .build()
-            .map_err(|error| invalid("the HTTP client cannot be set up").with_source(error))?;
+            .map_err(|error| wrong().with_source(error))?;
         Ok(Fetcher(Arc::new(Shared {
             http,
             guard,

@@ -27,9 +27,10 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
     let given = given.filter(|(name, _)| TOP_LEVEL.contains(name));
     fields.extend(given.map(|(name, value)| (name.to_owned(), value.clone())));
     let config = generation_config(request);
-    match config.is_empty() {
-        true => fields.remove("generationConfig"),
-        false => fields.insert("generationConfig".to_owned(), config.into()),
+    if config.is_empty() {
+        fields.remove("generationConfig")
+    } else {
+        fields.insert("generationConfig".to_owned(), config.into())
     };
     if let Some(config) = tool_config(request) {
         fields.insert("toolConfig".to_owned(), config);

@@ -94,9 +94,10 @@ impl Codec for GeminiCodec {
 
     fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
         let mut url = endpoint.clone();
-        let method = match streams {
-            true => "streamGenerateContent",
-            false => "generateContent",
+        let method = if streams {
+            "streamGenerateContent"
+        } else {
+            "generateContent"
         };
         let model = model.strip_prefix("models/").unwrap_or(model);
         let path = endpoint.path();

@@ -119,10 +119,7 @@ fn function_call(call: &Call) -> Value {
 }
 
 fn function_response(result: &CallResult) -> Value {
-    let field = match result.is_error {
-        true => "error",
-        false => "result",
-    };
+    let field = if result.is_error { "error" } else { "result" };
     let mut function = json!({ "name": result.name, "response": { field: result.text() } });
     if let (true, Value::Object(fields)) = (result.has_own_id, &mut function) {
         fields.insert("id".to_owned(), result.id.as_str().into());

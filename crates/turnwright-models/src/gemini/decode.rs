@@ -146,9 +146,10 @@ impl PartReader {
                 return;
             }
             let text = text.to_owned();
-            deltas.push(match is_thought {
-                true => Delta::Reasoning(text),
-                false => Delta::Text(text),
+            deltas.push(if is_thought {
+                Delta::Reasoning(text)
+            } else {
+                Delta::Text(text)
             });
         } else if let Some(call) = part.get("functionCall") {
             let args = call.get("args").filter(|args| !args.is_null());
@@ -188,9 +189,10 @@ impl PartReader {
             return;
         }
         let block = Block { bytes, fields };
-        self.layout.push(match is_thought {
-            true => Part::Reasoning(block),
-            false => Part::Text(block),
+        self.layout.push(if is_thought {
+            Part::Reasoning(block)
+        } else {
+            Part::Text(block)
         });
         self.others += 1;
     }
@@ -228,9 +230,10 @@ fn grounding(candidate: &Value, deltas: &mut Vec<Delta>) {
     if let Some(grounding) = grounding {
         let chunks = grounding.get("groundingChunks").and_then(Value::as_array);
         let mut chunks = chunks.into_iter().flatten();
-        let kind = match chunks.any(|chunk| chunk.get("retrievedContext").is_some()) {
-            true => "file_search",
-            false => "google_search",
+        let kind = if chunks.any(|chunk| chunk.get("retrievedContext").is_some()) {
+            "file_search"
+        } else {
+            "google_search"
         };
         deltas.push(provider_content(kind));
     }
@@ -274,9 +277,10 @@ fn read_usage(usage: &Value) -> Option<Delta> {
 fn parse(what: &str, text: &str) -> Result<Value, Error> {
     let parsed: Value =
         serde_json::from_str(text).map_err(|error| unreadable(what, &error.to_string(), text))?;
-    match parsed.is_object() || parsed.is_array() {
-        true => Ok(parsed),
-        false => Err(unreadable(what, "it is not a JSON object", text)),
+    if parsed.is_object() || parsed.is_array() {
+        Ok(parsed)
+    } else {
+        Err(unreadable(what, "it is not a JSON object", text))
     }
 }
 

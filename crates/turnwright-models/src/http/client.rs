@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
 use turnwright_core::{Error, ErrorCode};
 
-use super::{Request, Response, Transport, parse_url};
+use super::{Request, Response, Transport, parse_url, tls_config};
 
 /// A [`Transport`](super::Transport) over HTTP. Cheap to clone; clones share their connections.
 ///
@@ -103,11 +103,12 @@ impl ClientBuilder {
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` if the proxy is not a valid address, or if TLS cannot be set up.
     pub fn build(self) -> Result<Client, Error> {
-        let wrong = |error: reqwest::Error| {
-            let message = "the HTTP client cannot be set up";
-            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error.without_url())
-        };
+        let message = "the HTTP client cannot be set up";
+        let invalid = || Error::new(ErrorCode::INVALID_MODEL_CONFIG, message);
+        let wrong = |error: reqwest::Error| invalid().with_source(error.without_url());
+        let tls = tls_config().map_err(|error| invalid().with_source(error))?;
         let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")))

@@ -30,6 +30,7 @@
 //! ```
 
 mod client;
+mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ use turnwright_core::{Error, ErrorCode};
 /// The method of a [`Request`].
 pub use ::http::Method;
 pub use client::{Body, Client, ClientBuilder};
+#[doc(hidden)]
+pub use tls::tls_config;
 /// The URL of a [`Request`].
 pub use url::Url;
 
@@ -198,9 +201,12 @@ pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.to_canonical().is_loopback(),
         None => false,
     }
 }

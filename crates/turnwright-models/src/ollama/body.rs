@@ -38,9 +38,10 @@ pub(super) fn write(request: &RequestParts<'_>) -> Encoded {
         fields.entry("format").or_insert_with(format);
     }
     let options = options(request);
-    match options.is_empty() {
-        true => fields.remove("options"),
-        false => fields.insert("options".to_owned(), options.into()),
+    if options.is_empty() {
+        fields.remove("options")
+    } else {
+        fields.insert("options".to_owned(), options.into())
     };
     let (tools, warning) = tools(request);
     let mut body = Value::Object(fields).to_string();

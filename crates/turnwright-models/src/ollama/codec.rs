@@ -66,9 +66,10 @@ impl Codec for OllamaCodec {
     }
 
     fn read_variable(&self, name: &str, value: String) -> String {
-        match name == INFO.environment.base_url {
-            true => super::host_url(&value),
-            false => value,
+        if name == INFO.environment.base_url {
+            super::host_url(&value)
+        } else {
+            value
         }
     }
 

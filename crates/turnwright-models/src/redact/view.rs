@@ -81,9 +81,10 @@ impl View {
         let mut view = View::with_capacity(self.bytes.len());
         let (mut at, mut any) = (0, false);
         while let Some(rest) = self.bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let escape = match rest.first() == Some(&first) {
-                true => read(rest),
-                false => None,
+            let escape = if rest.first() == Some(&first) {
+                read(rest)
+            } else {
+                None
             };
             any |= escape.is_some();
             let length = escape.map_or(1, |(length, _)| length);

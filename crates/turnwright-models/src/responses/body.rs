@@ -19,9 +19,10 @@ const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
 /// Writes the request as JSON. What changes between requests comes last, so that the provider can cache the rest.
 pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encoded {
-    let stores = match request.options.has("store") {
-        true => request.options.get("store").cloned(),
-        false => Some(codec.chains.into()),
+    let stores = if request.options.has("store") {
+        request.options.get("store").cloned()
+    } else {
+        Some(codec.chains.into())
     };
     let previous = match stores {
         Some(Value::Bool(true)) if codec.chains && !request.quirks.has(NO_STORED_RESPONSES) => {
@@ -70,9 +71,12 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
     let items = messages
         .iter()
         .filter(|message| message.role != Role::System)
-        .map(|message| match request.quirks.has(CONTENT_PARTS) {
-            true => with_parts(message),
-            false => Cow::Borrowed(message.json.as_str()),
+        .map(|message| {
+            if request.quirks.has(CONTENT_PARTS) {
+                with_parts(message)
+            } else {
+                Cow::Borrowed(message.json.as_str())
+            }
         });
     text.push_str(r#""input":"#);
     push_list(&mut text, system.into_iter().chain(items));

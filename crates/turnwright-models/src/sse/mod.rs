@@ -1,17 +1,4 @@
 //! A parser for server-sent events with bounded memory.
-//!
-//! ```
-//! use turnwright_models::sse::EventParser;
-//!
-//! let mut parser = EventParser::new();
-//! let mut piece: &[u8] = b"data: one\n\ndata: t";
-//! assert_eq!(parser.next_event(&mut piece)?.unwrap().data, "one");
-//! assert_eq!(parser.next_event(&mut piece)?, None);
-//! let mut piece: &[u8] = b"wo\r\n";
-//! assert_eq!(parser.next_event(&mut piece)?, None);
-//! assert_eq!(parser.finish()?.unwrap().data, "two");
-//! # Ok::<(), turnwright_core::Error>(())
-//! ```
 
 #[cfg(test)]
 mod tests;
@@ -24,32 +11,21 @@ use sse_core::{SseDecoder, SseEvent};
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
 /// The default for [`EventParser::limit`].
-pub const MAX_EVENT: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// An event with data.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Event {
+pub(crate) struct Event {
     /// The event type; `message` if the server did not set one.
-    pub name: Cow<'static, str>,
+    pub(crate) name: Cow<'static, str>,
     /// The data; lines are joined with LF.
-    pub data: String,
+    pub(crate) data: String,
 }
 
 /// Parses the bytes of an event stream, in pieces of any size.
 ///
 /// Supports comments, a byte order mark and all three line endings. A block without data is not an event.
-///
-/// ```
-/// use turnwright_models::sse::EventParser;
-///
-/// let mut parser = EventParser::new().limit(64 * 1024);
-/// let mut piece: &[u8] = b": a comment\n\nevent: delta\ndata: {}\n\n";
-/// let event = parser.next_event(&mut piece)?.unwrap();
-/// assert_eq!((&*event.name, &*event.data), ("delta", "{}"));
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-pub struct EventParser {
+pub(crate) struct EventParser {
     decoder: SseDecoder,
     limit: usize,
     /// Bytes since the last event.
@@ -61,8 +37,7 @@ pub struct EventParser {
 
 impl EventParser {
     /// Creates a parser for one stream.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         EventParser {
             decoder: SseDecoder::with_limit(NonZeroUsize::MAX),
             limit: MAX_EVENT,
@@ -74,8 +49,7 @@ impl EventParser {
 
     /// Sets the maximum number of bytes from one event to the next. Comments count too, so a server cannot block a
     /// client with them. Default: 8 MiB.
-    #[must_use]
-    pub fn limit(mut self, bytes: usize) -> Self {
+    pub(crate) fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
@@ -84,7 +58,7 @@ impl EventParser {
     ///
     /// # Errors
     /// `E_WIRE_ERROR` if an event exceeds the limit or is not UTF-8. Every later call returns the same error.
-    pub fn next_event(&mut self, piece: &mut &[u8]) -> Result<Option<Event>, Error> {
+    pub(crate) fn next_event(&mut self, piece: &mut &[u8]) -> Result<Option<Event>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -121,7 +95,7 @@ impl EventParser {
     ///
     /// # Errors
     /// As for [`EventParser::next_event`].
-    pub fn finish(&mut self) -> Result<Option<Event>, Error> {
+    pub(crate) fn finish(&mut self) -> Result<Option<Event>, Error> {
         // The first ends the line, or belongs to a CR before it. The second is the blank line.
         self.limit = self.limit.max(self.taken.saturating_add(2));
         self.next_event(&mut b"\n\n".as_slice())
@@ -133,12 +107,11 @@ impl EventParser {
             return true;
         }
         let mut joined = std::mem::take(&mut self.partial);
-        let bytes = match joined.is_empty() {
-            true => bytes,
-            false => {
-                joined.extend_from_slice(bytes);
-                &joined
-            }
+        let bytes = if joined.is_empty() {
+            bytes
+        } else {
+            joined.extend_from_slice(bytes);
+            &joined
         };
         match std::str::from_utf8(bytes) {
             Ok(_) => true,
@@ -157,21 +130,6 @@ impl EventParser {
         // Frees the decoder's buffer.
         self.decoder = SseDecoder::new();
         self.failed.insert(error).clone()
-    }
-}
-
-impl Default for EventParser {
-    fn default() -> Self {
-        EventParser::new()
-    }
-}
-
-impl fmt::Debug for EventParser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventParser")
-            .field("limit", &self.limit)
-            .field("failed", &self.failed.is_some())
-            .finish_non_exhaustive()
     }
 }
 

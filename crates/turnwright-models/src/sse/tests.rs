@@ -101,13 +101,12 @@ fn event_limit_does_not_depend_on_chunk_boundaries() {
                 let pieces: Vec<&[u8]> = text.as_bytes().chunks(step).collect();
                 let mut parser = EventParser::new().limit(limit);
                 let events = read(&mut parser, &pieces);
-                match passes {
-                    true => assert_eq!(events.unwrap().len(), 3, "{ending:?} {limit} {step}"),
-                    false => {
-                        let error = events.unwrap_err();
-                        let limit = format!("larger than {limit} bytes");
-                        assert!(error.message().contains(&limit), "{error}");
-                    }
+                if passes {
+                    assert_eq!(events.unwrap().len(), 3, "{ending:?} {limit} {step}");
+                } else {
+                    let error = events.unwrap_err();
+                    let limit = format!("larger than {limit} bytes");
+                    assert!(error.message().contains(&limit), "{error}");
                 }
             }
         }
@@ -149,11 +148,10 @@ fn many_small_events_in_one_piece_do_not_add_up_to_the_limit() {
 }
 
 #[test]
-fn debug_of_parser_and_events_hides_content() {
+fn debug_of_events_hides_content() {
     let events = read(&mut EventParser::new(), &[b"data: secret"]).unwrap();
     assert_eq!(
         format!("{:?}", events[0]),
         "Event { name: \"message\", data: 6 bytes }"
     );
-    assert!(!format!("{:?}", EventParser::new()).contains("secret"));
 }

@@ -83,9 +83,10 @@ impl Rig {
     async fn fails(&self, ask: &str, codes: &[ErrorCode]) -> Outcome {
         let outcome = self.runner().run(ask).await;
         let error = outcome.error().ok_or("the turn was answered")?;
-        match codes.contains(&error.code()) {
-            true => self.ran(&[]),
-            false => Err(format!("{}: {}", error.code(), error.with_causes())),
+        if codes.contains(&error.code()) {
+            self.ran(&[])
+        } else {
+            Err(format!("{}: {}", error.code(), error.with_causes()))
         }
     }
 }
@@ -98,9 +99,10 @@ fn answered(outcome: &TurnOutcome, text: &str) -> Outcome {
 }
 
 fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, expected: &T) -> Outcome {
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!("{what}: {found:?} instead of {expected:?}")),
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found:?} instead of {expected:?}"))
     }
 }
 
@@ -115,9 +117,10 @@ async fn text(rig: &Rig) -> Outcome {
         &outcome,
         "Hello from the mock server, in quite a few pieces.",
     )?;
-    match pieces > 1 || !rig.stream {
-        true => Ok(()),
-        false => Err("the text came in one piece".to_owned()),
+    if pieces > 1 || !rig.stream {
+        Ok(())
+    } else {
+        Err("the text came in one piece".to_owned())
     }
 }
 

@@ -58,9 +58,8 @@ async fn recorded_turn_replays_without_server_and_keys() {
 }
 
 async fn record_and_replay(protocol: Protocol) {
-    let name = format!("turnwright-cassette-{protocol}-{}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    let file = folder.join("weather.json");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("weather.json");
     let script = Script::new([
         model::calls([
             ("call_1", "weather", r#"{"city": "Bern"}"#),
@@ -133,5 +132,4 @@ async fn record_and_replay(protocol: Protocol) {
         error.contains("of which number 0 is the closest") && error.contains("How was it?"),
         "{error}"
     );
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -188,9 +188,10 @@ impl Row {
         if self.once == Once::Reported {
             lines.push(unmade(ARGUMENTS));
         }
-        match calls {
-            true => lines.extend(made(WELL)),
-            false => lines.push(format!("Assistant: {WELL}")),
+        if calls {
+            lines.extend(made(WELL));
+        } else {
+            lines.push(format!("Assistant: {WELL}"));
         }
         self.differences(&seen, &lines, Ends::Answered, 2 + usize::from(calls))
     }

@@ -116,21 +116,18 @@ async fn calls_run_only_for_known_finish_reasons() {
         }
         assert_eq!(turn.await.text, "Done.", "{reason}");
         let logs = logs.lock().unwrap();
-        match runs {
-            true => {
-                assert_eq!(*received.lock().unwrap(), [json!({ "n": 1 })], "{reason}");
-                assert_eq!(heard, ["started", "complete"], "{reason}");
-                assert!(logs.is_empty(), "{logs:?}");
-            }
-            false => {
-                assert!(received.lock().unwrap().is_empty(), "{reason}");
-                assert_eq!(heard, ["incomplete"], "{reason}");
-                let named = reason.as_str().map_or("1", str::trim);
-                assert!(
-                    logs[0].contains(named) && logs[0].contains("not executed"),
-                    "{logs:?}"
-                );
-            }
+        if runs {
+            assert_eq!(*received.lock().unwrap(), [json!({ "n": 1 })], "{reason}");
+            assert_eq!(heard, ["started", "complete"], "{reason}");
+            assert!(logs.is_empty(), "{logs:?}");
+        } else {
+            assert!(received.lock().unwrap().is_empty(), "{reason}");
+            assert_eq!(heard, ["incomplete"], "{reason}");
+            let named = reason.as_str().map_or("1", str::trim);
+            assert!(
+                logs[0].contains(named) && logs[0].contains("not executed"),
+                "{logs:?}"
+            );
         }
     }
 }

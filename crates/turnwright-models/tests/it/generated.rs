@@ -178,9 +178,10 @@ fn calls(reply_parts: &ReplyParts, style: ServerStyle, rng: &mut Rng) -> Vec<Val
                 json!({ "id": id(call), "function": { "name": name, "arguments": arguments } })
             })
             .collect();
-        return match calls.is_empty() {
-            true => Vec::new(),
-            false => vec![json!({ "tool_calls": calls })],
+        return if calls.is_empty() {
+            Vec::new()
+        } else {
+            vec![json!({ "tool_calls": calls })]
         };
     }
     let mut of_calls: Vec<Vec<Value>> = Vec::new();
@@ -246,9 +247,10 @@ fn written(reply_parts: &ReplyParts, style: ServerStyle) -> Vec<u8> {
         chunks.push(chunk(delta));
     }
     for text in cut(&reply_parts.text, &mut rng) {
-        let content = match style.content_parts {
-            true => json!([{ "type": "text", "text": text }]),
-            false => json!(text),
+        let content = if style.content_parts {
+            json!([{ "type": "text", "text": text }])
+        } else {
+            json!(text)
         };
         chunks.push(chunk(json!({ "content": content })));
     }
@@ -345,7 +347,7 @@ fn read(content_type: Option<&str>, bytes: &[u8], rng: &mut Rng) -> Reply {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn reply_is_decoded_for_all_server_quirks(reply_parts in reply_parts(), style in style()) {

@@ -102,9 +102,10 @@ async fn forced_tool_call_applies_to_the_first_request_only() {
             .description("Looks.")
             .handler(|_: Value, _: ToolContext| async { "seen" })
             .build();
-        let (model, runner) = match of_model {
-            true => (script.builder().settings(forced), ModelSettings::new()),
-            false => (script.builder(), forced),
+        let (model, runner) = if of_model {
+            (script.builder().settings(forced), ModelSettings::new())
+        } else {
+            (script.builder(), forced)
         };
         let input = TurnInput::new("Hello").tool(look);
         sent_under(&script, model.build().unwrap(), runner, input).await;

@@ -244,7 +244,7 @@ async fn compare(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn sqlite_agrees_with_the_memory_store(steps in proptest::collection::vec(step(), 1..60)) {

@@ -183,7 +183,6 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn every_line_has_the_margin_and_fits(pieces in pieces(), width in 6_usize..100) {

@@ -366,7 +366,7 @@ async fn a_query_reads_the_newest_records_before_a_position_in_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     #[test]
     fn the_loaded_part_is_the_end_of_the_timeline_and_starts_with_a_message(
         kinds in proptest::collection::vec(0..4_u8, 0..40),

@@ -165,7 +165,7 @@ fn check(shown: &ModelRequest) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn a_prompt_fits_and_its_records_belong_together(

@@ -23,7 +23,7 @@ use turnwright_core::trust::{
 use hostile::{Rng, hostile};
 use parser::{Found, parse, unescape};
 
-const CASES: u64 = 10_000;
+const CASES: u64 = 1_000;
 const SEED: u64 = 0x656E_7631;
 const THREADS: u64 = 2;
 const ENVELOPE_KINDS: [EnvelopeKind; 4] = [

@@ -1,6 +1,6 @@
 //! A strict parser of envelopes that knows the secret, implemented from the description only.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use turnwright_core::trust::restore;
 

@@ -15,7 +15,7 @@ use super::hostile::{Rng, hostile};
 use super::parser::parse;
 use super::{number_from, readers};
 
-const CASES: u64 = 2_000;
+const CASES: u64 = 200;
 const SEED: u64 = 0x7265_6E64;
 const TIERS: [TrustTier; 3] = [
     TrustTier::ThirdPartyPublic,

@@ -13,6 +13,7 @@ use serde_json::json;
 use turnwright_mcp::{Mcp, McpServer, OAuth, ServerState, TokenStore};
 
 use crate::client::caller;
+use crate::http_client;
 use crate::server::folder;
 use site::{Behaviour, Site, listen};
 
@@ -321,8 +322,7 @@ async fn settings_that_cannot_work_are_reported() {
     }
 }
 
-/// Opens a page like a browser on this machine. The environment may name a proxy.
+/// Opens a page like a browser on this machine.
 async fn visit(url: impl reqwest::IntoUrl) -> reqwest::Result<reqwest::Response> {
-    let browser = reqwest::Client::builder().no_proxy().build()?;
-    browser.get(url).send().await
+    http_client().get(url).send().await
 }

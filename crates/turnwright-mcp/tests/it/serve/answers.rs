@@ -32,9 +32,10 @@ async fn an_approval_asks_with_the_arguments_and_runs_if_granted() {
     for lifecycle in LIFECYCLES {
         for http in [false, true] {
             let person = Person::who_accepts(json!({ "approve": true }));
-            let connected = match http {
-                true => Connected::over_http(pay(), person.clone(), lifecycle).await,
-                false => Connected::over_streams(pay(), person.clone(), lifecycle).await,
+            let connected = if http {
+                Connected::over_http(pay(), person.clone(), lifecycle).await
+            } else {
+                Connected::over_streams(pay(), person.clone(), lifecycle).await
             };
             let result = connected.call("pay", json!({ "euros": 7 })).await.unwrap();
             assert_eq!(text_of(&result), "paid 7", "{lifecycle:?}, HTTP: {http}");

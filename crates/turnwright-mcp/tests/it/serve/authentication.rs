@@ -1,8 +1,8 @@
 //! Who calls, and what a handler knows of it.
 
 use axum::http::request::Parts;
+use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, WWW_AUTHENTICATE};
-use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -13,6 +13,7 @@ use turnwright_mcp::serve::agent_tool;
 
 use super::http::{initialize, post};
 use super::person::{Connected, LIFECYCLES, Person, text_of, tool};
+use crate::http_client;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -117,7 +118,7 @@ async fn a_session_is_of_no_use_to_another_principal() {
     let (url, _server) = listen(service()).await;
     let opened = post(&url, initialize(), &[(AUTHORIZATION, "Bearer ada")]).await;
     let session = opened.headers()[SESSION].to_str().unwrap();
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = http_client();
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string();
     for (name, status) in [("bob", StatusCode::NOT_FOUND), ("ada", StatusCode::OK)] {
         let token = format!("Bearer {name}");

@@ -37,9 +37,10 @@ async fn valid_arguments_run_and_invalid_ones_do_not() {
         for http in [false, true] {
             let ran = Arc::default();
             let service = McpService::of([add(&ran)]).unwrap();
-            let connected = match http {
-                true => Connected::over_http(service, Person::absent(), lifecycle).await,
-                false => Connected::over_streams(service, Person::absent(), lifecycle).await,
+            let connected = if http {
+                Connected::over_http(service, Person::absent(), lifecycle).await
+            } else {
+                Connected::over_streams(service, Person::absent(), lifecycle).await
             };
             let sum = connected.call("add", json!({ "a": 2 })).await.unwrap();
             assert_eq!((text_of(&sum).as_str(), sum.is_error), ("3", Some(false)));
@@ -126,9 +127,10 @@ async fn cancelling_a_request_cancels_the_call() {
             }
         });
         let service = McpService::of([waits]).unwrap();
-        let connected = match http {
-            true => Connected::over_http(service, Person::absent(), Lifecycle::Sessions).await,
-            false => Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await,
+        let connected = if http {
+            Connected::over_http(service, Person::absent(), Lifecycle::Sessions).await
+        } else {
+            Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await
         };
         let call = Request::new(CallToolRequestParams::new("waits"));
         let request = ClientRequest::CallToolRequest(call);
@@ -180,9 +182,10 @@ async fn progress_reaches_a_client_that_asks_for_it() {
             });
             let service = McpService::of([works]).unwrap();
             let person = Person::absent();
-            let connected = match http {
-                true => Connected::over_http(service, person.clone(), lifecycle).await,
-                false => Connected::over_streams(service, person.clone(), lifecycle).await,
+            let connected = if http {
+                Connected::over_http(service, person.clone(), lifecycle).await
+            } else {
+                Connected::over_streams(service, person.clone(), lifecycle).await
             };
             // The client of `rmcp` always sends a token.
             let result = connected.call("works", json!({})).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -11,6 +11,7 @@ use turnwright_mcp::McpService;
 use turnwright_mcp::serve::ServeLimits;
 
 use super::person::{listen, tool};
+use crate::http_client;
 
 fn service() -> McpService {
     McpService::of([tool("pings", |_| async { Ok("pong".to_owned()) })]).unwrap()
@@ -35,7 +36,7 @@ pub(super) async fn post(
     for (name, value) in more {
         headers.insert(name, HeaderValue::from_str(value).unwrap());
     }
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = http_client();
     let request = client.post(url).headers(headers).body(body);
     request.send().await.unwrap()
 }
@@ -151,7 +152,7 @@ async fn sessions_are_limited() {
     let refused = post(&url, initialize(), &[]).await;
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     // A client that ends its session makes room.
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = http_client();
     let ended = client.delete(&url).header("mcp-session-id", &sessions[0]);
     assert!(ended.send().await.unwrap().status().is_success());
     assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);

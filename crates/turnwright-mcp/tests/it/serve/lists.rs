@@ -137,9 +137,10 @@ async fn changes_of_the_registry_are_announced_to_those_who_listen() {
         let tools = ToolRegistry::new([tool("first", |_| async { Ok(String::new()) })]).unwrap();
         let service = McpService::new(tools.clone());
         let (person, lifecycle) = (Person::absent(), Lifecycle::Stateless);
-        let connected = match http {
-            true => Connected::over_http(service, person.clone(), lifecycle).await,
-            false => Connected::over_streams(service, person.clone(), lifecycle).await,
+        let connected = if http {
+            Connected::over_http(service, person.clone(), lifecycle).await
+        } else {
+            Connected::over_streams(service, person.clone(), lifecycle).await
         };
         let mut listens = connected.client.listen(tool_changes()).await.unwrap();
         assert_eq!(listens.acknowledged(), &tool_changes());

@@ -23,6 +23,8 @@ use tokio::task::JoinHandle;
 use turnwright_core::{Tool, ToolContext, ToolError};
 use turnwright_mcp::McpService;
 
+use crate::http_client;
+
 /// The two lifecycles of the protocol.
 pub(super) const LIFECYCLES: [Lifecycle; 2] = [Lifecycle::Sessions, Lifecycle::Stateless];
 
@@ -181,9 +183,7 @@ impl Connected {
         person: Person,
         lifecycle: Lifecycle,
     ) -> Self {
-        // The environment may name a proxy.
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        let transport = StreamableHttpClientTransport::with_client(http, config);
+        let transport = StreamableHttpClientTransport::with_client(http_client(), config);
         let client = serve_client_with_lifecycle(person, transport, lifecycle.mode()).await;
         Connected {
             client: client.unwrap(),

@@ -177,7 +177,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn whatever_a_client_sends_the_answers_are_messages(pieces in prop::collection::vec(piece(), 0..12)) {

@@ -134,9 +134,10 @@ async fn serve(
     // The name of the session is the mode in which it began.
     let head = format!(
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n{}\r\n",
-        match mode.starts_with("session") && message["method"] == "initialize" {
-            true => format!("Mcp-Session-Id: {mode}\r\n"),
-            false => String::new(),
+        if mode.starts_with("session") && message["method"] == "initialize" {
+            format!("Mcp-Session-Id: {mode}\r\n")
+        } else {
+            String::new()
         }
     );
     stream.write_all(head.as_bytes()).await?;

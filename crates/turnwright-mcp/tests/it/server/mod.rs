@@ -7,7 +7,6 @@ mod resources;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use behaviour::{Action, Behaviour};
 pub(crate) use http::HttpServer;
@@ -36,14 +35,12 @@ pub(crate) fn server(mode: &str, folder: &Path) -> McpServer {
 
 /// A new folder for a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    // Tests run side by side, and some have the same name for their folder.
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    let folder = std::env::temp_dir().join(format!("turnwright-mcp-{name}-{process}-{number}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+    let prefix = format!("turnwright-mcp-{name}-");
+    tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempdir()
+        .unwrap()
+        .keep()
 }
 
 /// Returns the messages that a server has received.

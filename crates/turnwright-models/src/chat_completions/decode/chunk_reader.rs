@@ -95,9 +95,10 @@ impl ChunkReader {
     ) -> Result<(), Error> {
         if is_error(chunk) {
             let is_other = !chunk.error && chunk.choices.is_none() && is_of_other(text);
-            return Err(match is_other {
-                true => wrong_protocol(NO_CHOICES, text),
-                false => reported(text),
+            return Err(if is_other {
+                wrong_protocol(NO_CHOICES, text)
+            } else {
+                reported(text)
             });
         }
         let usage = usage::read(chunk);

@@ -67,14 +67,13 @@ impl References<'_> {
                 "only references within the schema are supported: copy the definition into `$defs`";
             return Err(misfit(at, why));
         };
-        match path.iter().any(|step| step == target) {
-            false => self.follow(target, path),
-            true if self.rules.allows_recursion => Ok(()),
-            true => {
-                let why =
-                    "recursive schemas are not supported: limit the depth with nested definitions";
-                Err(misfit(at, why))
-            }
+        if path.iter().all(|step| step != target) {
+            return self.follow(target, path);
         }
+        if self.rules.allows_recursion {
+            return Ok(());
+        }
+        let why = "recursive schemas are not supported: limit the depth with nested definitions";
+        Err(misfit(at, why))
     }
 }

@@ -145,9 +145,10 @@ pub(super) fn message_parts(
     let is_own = fields.is_some();
     let empty = [Fragment::new(Kind::Text, 0, "")];
     // A message without content is one too.
-    let fragments = match fragments.is_empty() && is_own {
-        true => &empty,
-        false => fragments,
+    let fragments = if fragments.is_empty() && is_own {
+        &empty
+    } else {
+        fragments
     };
     let part = |fragment: &Fragment| {
         let mut block = Block::new(fragment.text.len());

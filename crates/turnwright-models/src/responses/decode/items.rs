@@ -3,8 +3,6 @@
 //! A complete item counts (`response.output_item.done`); deltas only announce its text. Text of one kind is passed on
 //! one item at a time, so that the texts of items that arrive in parallel do not mix.
 
-mod calls;
-
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
@@ -13,6 +11,7 @@ use turnwright_core::Error;
 
 use super::entries::Entries;
 use super::item::{Item, message_parts, reasoning_part};
+use super::open_call::{CallPiece, OpenCall};
 use super::places::{Place, Places};
 use super::streamed_text::{Kind, StreamedText};
 use crate::decode::{Delta, cited, provider_content, too_large, unreadable};
@@ -21,6 +20,9 @@ use crate::engine::{Layout, Part};
 /// The maximum number of items and their parts in one response. Tiny items take hundreds of times their bytes in
 /// memory.
 const MAX_PARTS: usize = 10_000;
+
+/// The maximum number of calls in one response. Every call would be executed.
+const MAX_CALLS: usize = 1_000;
 
 /// Items that the model wrote itself. Any other item that is not a message, reasoning or a call is of a tool that ran at the
 /// provider.
@@ -76,15 +78,8 @@ struct Open {
     /// The place of its parts, once it began.
     entry: Option<usize>,
     text: StreamedText,
-    call: OpenCall,
-}
-
-#[derive(Default)]
-struct OpenCall {
-    slot: usize,
-    has_id: bool,
-    has_name: bool,
-    arguments: String,
+    /// Once a piece of the call has arrived.
+    call: Option<OpenCall>,
 }
 
 /// Passes on the text of one item at a time.
@@ -110,7 +105,14 @@ impl Items {
         };
         let index = self.index(place, None, Which::Last)?;
         match Item::read(item) {
-            Some(Item::Call { id, name, .. }) => self.call(index, (id, name), "", None, deltas),
+            Some(Item::Call { id, name, .. }) => {
+                let piece = CallPiece {
+                    id,
+                    name,
+                    ..CallPiece::default()
+                };
+                self.call(index, piece, deltas)
+            }
             _ => Ok(()),
         }
     }
@@ -123,9 +125,10 @@ impl Items {
         text: &str,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
-        let class = match kind.is_message() {
-            true => Class::Message,
-            false => Class::Reasoning,
+        let class = if kind.is_message() {
+            Class::Message
+        } else {
+            Class::Reasoning
         };
         let index = self.index(place, Some(class), Which::Last)?;
         let open = self.open(index, class, deltas)?;
@@ -147,7 +150,11 @@ impl Items {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         let index = self.index(place, Some(Class::Call), Which::Last)?;
-        self.call(index, (None, String::new()), text, None, deltas)
+        let piece = CallPiece {
+            arguments: text,
+            ..CallPiece::default()
+        };
+        self.call(index, piece, deltas)
     }
 
     /// Reads a complete item.
@@ -196,8 +203,16 @@ impl Items {
                 _,
             ) => {
                 self.has_cut_call |= is_cut;
-                let fields = (!fields.is_empty() && !is_cut).then_some(fields);
-                self.complete_call(index, (id, name), &arguments, fields, deltas)?;
+                let open = self.open.get(&index).and_then(|open| open.call.as_ref());
+                let missing = open.map_or(Ok(&*arguments), |call| call.missing(&arguments));
+                let piece = CallPiece {
+                    id,
+                    name,
+                    arguments: missing?,
+                    extra: (!fields.is_empty() && !is_cut).then_some(fields),
+                };
+                self.call(index, piece, deltas)?;
+                self.open.remove(&index);
             }
             (item, Some(class)) => {
                 self.has_reasoning |= class == Class::Reasoning;
@@ -293,6 +308,29 @@ impl Items {
         Ok(self.places.assign(place.id, open))
     }
 
+    /// Reads a piece of a call.
+    fn call(
+        &mut self,
+        index: u64,
+        piece: CallPiece<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Error> {
+        let slot = self.calls;
+        let open = self.open(index, Class::Call, deltas)?;
+        let is_new = open.call.is_none();
+        let call = open.call.get_or_insert_with(|| OpenCall::new(slot));
+        deltas.push(call.add(piece));
+        if is_new {
+            self.entries.add(index, vec![Part::Call]);
+            self.calls += 1;
+        }
+        if self.calls > MAX_CALLS {
+            let message = format!("the response has more than {MAX_CALLS} calls");
+            return Err(too_large(message));
+        }
+        Ok(())
+    }
+
     fn channel(&mut self, class: Class) -> &mut Channel {
         match class {
             Class::Message | Class::Call => &mut self.messages,
@@ -302,11 +340,12 @@ impl Items {
 
     fn count_part(&mut self) -> Result<(), Error> {
         self.parts += 1;
-        match self.parts > MAX_PARTS {
-            true => Err(too_large(format!(
+        if self.parts > MAX_PARTS {
+            Err(too_large(format!(
                 "the response has more than {MAX_PARTS} items and parts"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -328,7 +367,7 @@ impl Items {
             class,
             entry: None,
             text: StreamedText::default(),
-            call: OpenCall::default(),
+            call: None,
         }))
     }
 

@@ -6,6 +6,7 @@ mod failure;
 mod finish;
 mod item;
 mod items;
+mod open_call;
 mod places;
 mod reader;
 mod streamed_text;

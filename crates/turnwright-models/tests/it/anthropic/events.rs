@@ -8,7 +8,7 @@ use turnwright_models::Protocol;
 use crate::rng::Rng;
 use crate::wire::{collect, decode_pieces};
 
-const CASES: u64 = 3_000;
+const CASES: u64 = 300;
 
 #[test]
 fn random_events_are_decoded_without_loss_and_for_any_split() {

@@ -71,9 +71,10 @@ fn opened(block: &Value) -> (Value, Vec<Value>) {
             (start["thinking"], start["signature"]) = ("".into(), "".into());
         }
         "tool_use" | "server_tool_use" => {
-            let input = match block["input"].as_object().unwrap().is_empty() {
-                true => String::new(),
-                false => block["input"].to_string(),
+            let input = if block["input"].as_object().unwrap().is_empty() {
+                String::new()
+            } else {
+                block["input"].to_string()
             };
             for json in halves(&input) {
                 deltas.push(json!({ "type": "input_json_delta", "partial_json": json }));

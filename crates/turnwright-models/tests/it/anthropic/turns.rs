@@ -250,9 +250,10 @@ async fn open_calls_of_another_server_are_sent_without_thinking() {
         Record::ToolCall(ToolCall::builder("echo", json!({})).build().unwrap()),
     ];
     for adaptive in [false, true] {
-        let options = match adaptive {
-            true => Options::new().thinking(json!({ "type": "adaptive" })),
-            false => thinking(),
+        let options = if adaptive {
+            Options::new().thinking(json!({ "type": "adaptive" }))
+        } else {
+            thinking()
         };
         let model = builder(&server.url()).options(options).build().unwrap();
         let history = records.clone();

@@ -177,12 +177,11 @@ pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<Stri
             Record::Ledger(item) => format!("ledger: {} {}", item.tool, item.state.as_str()),
             Record::ToolCall(item) => {
                 let arguments = item.args().text().unwrap_or_default().to_owned();
-                match item.is_complete() {
-                    false => format!("not made: {} {arguments}", item.tool()),
-                    true => {
-                        let gave = item.text().await.unwrap_or_default();
-                        format!("made: {} {arguments} gave {gave}", item.tool())
-                    }
+                if item.is_complete() {
+                    let gave = item.text().await.unwrap_or_default();
+                    format!("made: {} {arguments} gave {gave}", item.tool())
+                } else {
+                    format!("not made: {} {arguments}", item.tool())
                 }
             }
             // The state and the lease of the turn are the same for all.

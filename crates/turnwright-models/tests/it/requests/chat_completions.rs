@@ -75,9 +75,10 @@ fn builder(caught: &Caught) -> ModelBuilder<ChatCompletionsCodec> {
 
 /// Returns a response with this message.
 fn response(message: &Value) -> String {
-    let reason = match message["tool_calls"].is_null() {
-        true => "stop",
-        false => "tool_calls",
+    let reason = if message["tool_calls"].is_null() {
+        "stop"
+    } else {
+        "tool_calls"
     };
     json!({ "choices": [{ "message": message, "finish_reason": reason }] }).to_string()
 }

@@ -35,7 +35,7 @@ use oracle::Oracle;
 use rng::Rng;
 use stats::Stats;
 
-const CASES: u64 = 10_000;
+const CASES: u64 = 1_000;
 const VALUES_OF_A_DOCUMENT: u64 = 6;
 const SEED: u64 = 0x7075_726E;
 const THREADS: u64 = 2;

@@ -187,9 +187,10 @@ impl Stats {
         for kind in RepairKind::ALL.iter().filter(by_documents) {
             let count = self.repairs.get(kind.as_str()).copied().unwrap_or(0);
             assert!(
-                count >= 100,
-                "the repair {} occurs in {count} cases",
-                kind.as_str()
+                count * 100 >= self.cases,
+                "the repair {} occurs in {count} of {} cases",
+                kind.as_str(),
+                self.cases
             );
         }
     }

@@ -61,7 +61,7 @@ async fn every_answer(artifact: &SpooledJsonArtifact, text: &str, condition: &st
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn no_answer_exceeds_the_limit(

@@ -80,7 +80,6 @@ fn judged(text: &str, document: &Value) -> Option<Vec<(String, Value)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn results_match_another_implementation(document in generate::value(), text in generate::path(true)) {

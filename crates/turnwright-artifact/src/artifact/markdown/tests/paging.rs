@@ -235,7 +235,7 @@ fn the_schemas_are_closed_with_limits_and_defaults() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn pages_stay_within_the_limit_and_show_what_one_large_page_would(text in fragments(), times in 1_usize..10) {

@@ -210,7 +210,6 @@ fn naive(line: &[u8], pattern: &regex_automata::meta::Regex) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn a_line_matches_as_it_does_alone(

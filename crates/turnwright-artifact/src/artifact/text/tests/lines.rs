@@ -157,7 +157,6 @@ fn contents_are_not_in_debug() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn excerpts_show_the_requested_lines_within_the_limit(

@@ -154,7 +154,6 @@ fn only_the_requested_part_of_a_huge_line_is_read() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn windows_find_the_same_as_complete_lines(

@@ -68,7 +68,6 @@ async fn find_all(artifact: &SpooledArtifact, grep: Grep) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
     fn notes_lead_through_every_byte(content in hostile(), first in 1_u64..30) {

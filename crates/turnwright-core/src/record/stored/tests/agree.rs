@@ -32,7 +32,6 @@ fn memory() -> Record {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn a_record_is_the_same_by_text_and_by_value(record in random::record()) {

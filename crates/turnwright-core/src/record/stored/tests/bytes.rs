@@ -311,7 +311,7 @@ async fn small_results_are_in_their_record_and_need_no_file() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn every_tool_output_can_be_read_from_its_record(

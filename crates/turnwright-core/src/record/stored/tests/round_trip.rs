@@ -160,7 +160,6 @@ fn assert_same(a: &Record, b: &Record) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn records_of_every_kind_round_trip_through_text(record in random::record()) {

@@ -110,10 +110,11 @@ proptest! {
     fn split_reasoning_details_are_reassembled(items in items(), together in any::<bool>()) {
         let complete: Vec<Value> = items.iter().map(|(item, _)| item.clone()).collect();
         let cut: Vec<Value> = items.iter().flat_map(|(item, cuts)| pieces(item, cuts)).collect();
-        let chunks: Vec<Vec<Value>> = match together {
-            true => vec![cut],
-            false => cut.into_iter().map(|piece| vec![piece]).collect(),
-        };
+        let chunks: Vec<Vec<Value>> = if together {
+vec![cut]
+} else {
+cut.into_iter().map(|piece| vec![piece]).collect()
+};
         let with_nulls = |mut item: Value| {
             // An earlier piece may have left a `null`, which is equivalent to a missing field.
             item.as_object_mut().unwrap().retain(|_, value| !value.is_null());
