@@ -73,7 +73,7 @@ fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> an
 
 /// Shows the lines of two texts that differ, behind the margin of third-party text. Invisible characters are made visible.
 fn show_lines(before: &str, after: &str, screen: &mut Screen) -> anyhow::Result<()> {
-    let readable = |text: &str| plain(&turnwright_mcp::shown(text)).into_owned();
+    let readable = |text: &str| plain(&turnwright_mcp::display_text(text)).into_owned();
     let (before, after) = (readable(before), readable(after));
     let mut config = TextDiff::configure();
     let diff = config.timeout(TIMEOUT).diff_lines(&before, &after);
