@@ -85,10 +85,11 @@ impl Agent {
         let runner = apply(extensions.settings, runner.history(history))
             .tools(tools.clone())
             .policy(asks_before_writes())
-            .policy(match options.no_exfiltration {
-                true => no_exfiltration(),
-                // Without a person, a question is a denial.
-                false => no_exfiltration().ask(),
+            // Without a person, a question is a denial.
+            .policy(if options.no_exfiltration {
+                no_exfiltration()
+            } else {
+                no_exfiltration().ask()
             });
         let agent = Agent {
             options,

@@ -24,7 +24,7 @@ pub(crate) async fn run(
     screen.busy("checking the compilers");
     let mut checks = vec![compiler::rust().await, compiler::c().await];
     if own_model {
-        checks.push(Check::ok("model", "the program has its own model"))
+        checks.push(Check::ok("model", "the program has its own model"));
     } else {
         screen.busy("checking the model server");
         checks.extend(model::checks(&options).await);

@@ -43,10 +43,12 @@ pub(super) async fn checks(options: &Doctor) -> Vec<Check> {
             return vec![Check::fail("server", error.to_string(), fix)];
         }
     };
-    let mut checks = match configured.is_some() {
-        true => of_configured(&server, server.models().await),
-        false if server.is_local() => vec![of_local(&server, server.models().await, has_key)],
-        false => vec![not_contacted(&server)],
+    let mut checks = if configured.is_some() {
+        of_configured(&server, server.models().await)
+    } else if server.is_local() {
+        vec![of_local(&server, server.models().await, has_key)]
+    } else {
+        vec![not_contacted(&server)]
     };
     checks.push(of_key(&server, has_key, configured.is_some()));
     checks
@@ -128,20 +130,15 @@ fn of_key(server: &Server, has_key: bool, configured: bool) -> Check {
     let Some(variable) = server.key_variable() else {
         return Check::ok("API key", "the provider has no keys");
     };
-    match has_key {
-        true if configured && server.sends_key_in_the_clear() => Check::warn(
-            "API key",
-            format!("{variable} is set, and is sent to the server unencrypted"),
-            "use an https URL",
-        ),
-        true => Check::ok("API key", format!("{variable} is set")),
-        false if server.is_local() => {
-            Check::ok("API key", "not set; a local server usually needs none")
-        }
-        false => Check::warn(
-            "API key",
-            format!("{variable} is not set"),
-            "set it if the server requires a key",
-        ),
+    if has_key && configured && server.sends_key_in_the_clear() {
+        let detail = format!("{variable} is set, and is sent to the server unencrypted");
+        Check::warn("API key", detail, "use an https URL")
+    } else if has_key {
+        Check::ok("API key", format!("{variable} is set"))
+    } else if server.is_local() {
+        Check::ok("API key", "not set; a local server usually needs none")
+    } else {
+        let detail = format!("{variable} is not set");
+        Check::warn("API key", detail, "set it if the server requires a key")
     }
 }

@@ -240,17 +240,15 @@ impl Checked<'_> {
     fn fix(&self, reason: &str) -> &'static str {
         let is_silent = reason.contains("did not answer");
         if self.entry.is_http() {
-            match reason.contains("authorisation") {
-                true if self.entry.can_log_in() => {
-                    "run this command at a terminal to log in, or add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
-                }
-                true => {
-                    "add a valid token to `headers`. To log in instead, remove that header and `\"oauth\": false`"
-                }
-                false if is_silent => {
-                    "check that `url` is the address of an MCP server, and that the server works"
-                }
-                false => "check `url` and `headers` in the configuration, and that the server runs",
+            let is_refused = reason.contains("authorisation");
+            if is_refused && self.entry.can_log_in() {
+                "run this command at a terminal to log in, or add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
+            } else if is_refused {
+                "add a valid token to `headers`. To log in instead, remove that header and `\"oauth\": false`"
+            } else if is_silent {
+                "check that `url` is the address of an MCP server, and that the server works"
+            } else {
+                "check `url` and `headers` in the configuration, and that the server runs"
             }
         } else if reason.contains("cannot start") {
             "install the program, or correct `command` in the configuration"

@@ -48,16 +48,13 @@ pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::R
     screen.dim(
         "  If a definition changes later, the tool is withheld until you have seen the difference and pinned it.",
     )?;
-    match confirm(&format!("  Pin {tools}? yes or no: ")).await? {
-        true => {
-            pins.write(&lock)?;
-            screen.dim(format!("Pinned in {}", super::shown(&lock)))?;
-            Ok(())
-        }
-        false => Err(anyhow::anyhow!(
-            "nothing was pinned. To pin the tools later, run `{pin}`"
-        )),
-    }
+    anyhow::ensure!(
+        confirm(&format!("  Pin {tools}? yes or no: ")).await?,
+        "nothing was pinned. To pin the tools later, run `{pin}`"
+    );
+    pins.write(&lock)?;
+    screen.dim(format!("Pinned in {}", super::shown(&lock)))?;
+    Ok(())
 }
 
 /// Shows the tools of each server, and why a server has none.

@@ -153,7 +153,7 @@ fn the_command_line_is_consistent_and_every_command_has_examples() {
                 );
             }
             if command.has_subcommands() {
-                check(command)
+                check(command);
             } else {
                 let after = command.get_after_help().map(ToString::to_string);
                 assert!(

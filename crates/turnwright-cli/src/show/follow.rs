@@ -48,10 +48,12 @@ impl Shown {
     /// The exit code of a command that consists of this turn.
     pub(crate) fn exit(&self) -> Exit {
         let has_text = !self.outcome.text.trim().is_empty();
-        match self.interrupted && !self.terminated {
-            true => Exit::Interrupted,
-            false if self.outcome.is_answered() && has_text => Exit::Done,
-            false => Exit::No,
+        if self.interrupted && !self.terminated {
+            Exit::Interrupted
+        } else if self.outcome.is_answered() && has_text {
+            Exit::Done
+        } else {
+            Exit::No
         }
     }
 }

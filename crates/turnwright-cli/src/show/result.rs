@@ -58,9 +58,9 @@ pub(crate) async fn show(
             let text = call.text().await.unwrap_or_else(|| "(not text)".into());
             let text = format!("{whose}{text}");
             if failed {
-                reason(screen, &text)?
+                reason(screen, &text)?;
             } else {
-                excerpt(screen, &text)?
+                excerpt(screen, &text)?;
             }
         }
     }

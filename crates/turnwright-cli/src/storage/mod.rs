@@ -186,10 +186,12 @@ impl Storage {
     /// Opens the database to delete from it. Does not create a folder of results: the results may be elsewhere.
     pub(crate) async fn open_to_delete(options: &StoreFile) -> anyhow::Result<Self> {
         let place = StorageLocation::of(options)?;
-        match place.is_there()? {
-            true if place.results().is_dir() => Storage::open_to_write(place).await,
-            true => Ok(Storage::with(place, None, false).await?),
-            false => Err(nothing_yet("nothing to delete")),
+        if !place.is_there()? {
+            Err(nothing_yet("nothing to delete"))
+        } else if place.results().is_dir() {
+            Storage::open_to_write(place).await
+        } else {
+            Ok(Storage::with(place, None, false).await?)
         }
     }
 

@@ -223,17 +223,16 @@ impl<'g> Question<'g> {
         };
         screen.painted(style::WARN, format_args!("? {tool}{by} needs approval"))?;
         let lines = self.lines(screen);
-        match lines.len() > SHOWN {
-            false => screen.line(lines.join("\n"))?,
+        if lines.len() > SHOWN {
             // Only the beginning and the end: long arguments must not push the question off the screen.
-            true => {
-                let (first, rest) = lines.split_at(SHOWN / 2);
-                let (hidden, last) = rest.split_at(rest.len() - SHOWN / 2);
-                let hidden = count(hidden.len() as u64);
-                let more = format!("  … {hidden} more lines; type s to show all");
-                let more = paint(style::WARN, more);
-                screen.line([first, &[more], last].concat().join("\n"))?;
-            }
+            let (first, rest) = lines.split_at(SHOWN / 2);
+            let (hidden, last) = rest.split_at(rest.len() - SHOWN / 2);
+            let hidden = count(hidden.len() as u64);
+            let more = format!("  … {hidden} more lines; type s to show all");
+            let more = paint(style::WARN, more);
+            screen.line([first, &[more], last].concat().join("\n"))?;
+        } else {
+            screen.line(lines.join("\n"))?;
         }
         let reason = format!("reason: {}", plain(self.text("reason")));
         screen.quoting(style::DIM, "  ", QUOTED, &reason)

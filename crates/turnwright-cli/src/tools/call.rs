@@ -66,9 +66,9 @@ pub(crate) async fn run(
     let facts = lock(&view.facts).clone();
     if view.screen.is_json() {
         view.screen
-            .value(&json_output::render(call, facts).await?)?
+            .value(&json_output::render(call, facts).await?)?;
     } else {
-        view.print_result(call, &facts).await?
+        view.print_result(call, &facts).await?;
     }
     Ok(
         match (interrupted, call.is_error() || !call.is_complete()) {

@@ -16,10 +16,9 @@ pub(super) async fn find(storage: &Storage, prefix: &str) -> anyhow::Result<Turn
     let Found { mut turns, damaged } = turns(storage, None).await?;
     let length = short(turns.iter().map(TurnSummary::id));
     let exact = turns.iter().any(|summary| summary.id() == prefix);
-    turns.retain(|summary| match exact {
-        true => summary.id() == prefix,
-        // The empty prefix matches nothing.
-        false => !prefix.is_empty() && summary.id().starts_with(prefix),
+    // The empty prefix matches nothing.
+    turns.retain(|summary| {
+        summary.id() == prefix || !exact && !prefix.is_empty() && summary.id().starts_with(prefix)
     });
     let shown = one_line(prefix, 64);
     if turns.len() > 1 {

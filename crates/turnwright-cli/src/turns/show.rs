@@ -155,7 +155,7 @@ impl Page<'_> {
         }
         // Always behind the margin: it cannot imitate a line of the program.
         if style == anstyle::Style::new() {
-            self.screen.line(answer(text, self.screen, true))?
+            self.screen.line(answer(text, self.screen, true))?;
         } else {
             let text = quoted(text, self.screen.width());
             self.screen.painted(style, text)?;

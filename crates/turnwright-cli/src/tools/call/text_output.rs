@@ -47,9 +47,9 @@ impl View {
         }
         self.name(facts)?;
         if call.is_error() || !call.is_complete() {
-            self.failure(call, facts).await?
+            self.failure(call, facts).await?;
         } else {
-            self.result(call).await?
+            self.result(call).await?;
         }
         if let Some(took) = facts.took {
             self.fact("took", style::DIM, &time(took))?;
