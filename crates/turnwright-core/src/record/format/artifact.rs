@@ -59,7 +59,7 @@ impl<'a> StoredArtifact<'a> {
         }
         let limits = artifact.limits();
         stored.limits = (limits != ArtifactLimits::default()).then_some(StoredLimits {
-            answer: limits.answer as u64,
+            answer: limits.page as u64,
             parse: limits.parse,
         });
         Ok(stored)
@@ -106,7 +106,7 @@ impl<'a> StoredArtifact<'a> {
             return Ok(artifact);
         };
         let answer = usize::try_from(answer).unwrap_or(usize::MAX);
-        Ok(artifact.with_limits(ArtifactLimits::default().answer(answer).parse(parse)))
+        Ok(artifact.with_limits(ArtifactLimits::default().page(answer).parse(parse)))
     }
 }
 
