@@ -38,7 +38,6 @@ fn artifact(records: &[Value], lines: bool, limit: usize) -> SpooledJsonArtifact
     SpooledJsonArtifact::new(
         artifact
             .0
-            .clone()
             .with_limits(ArtifactLimits::default().page(limit)),
     )
 }

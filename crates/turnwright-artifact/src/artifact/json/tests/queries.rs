@@ -291,7 +291,6 @@ fn the_answer_limit_is_configurable() {
         .with_limits(ArtifactLimits::default().page(1024));
     let large = artifact
         .0
-        .clone()
         .with_limits(ArtifactLimits::default().page(1 << 20));
     assert!(get(&SpooledJsonArtifact::new(small), "$[*]").len() <= 1024);
     let answer = get(&SpooledJsonArtifact::new(large), "$[*]");
