@@ -12,7 +12,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Reads the text of a regular file of bounded size. Symbolic links are followed. Pipes and devices, which could block for ever or
-/// have no end, are refused before they are opened.
+/// have no end, are refused.
 ///
 /// ```
 /// use std::io::ErrorKind;
@@ -64,10 +64,29 @@ pub fn read_regular_file(path: impl AsRef<Path>, max_bytes: u64) -> io::Result<S
 /// # Errors
 /// `InvalidInput` if it is not a regular file, and the errors of the file system.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
-    // Before it is opened: opening a pipe would wait for a writer.
-    check(&fs::metadata(path)?)?;
-    let file = File::open(path)?;
-    check(&file.metadata()?)?;
+    open_regular(path, true)
+}
+
+/// Opens a regular file. Checks the opened file, not its name, because another process may replace it at any time.
+pub(crate) fn open_regular(path: &Path, follow_links: bool) -> io::Result<File> {
+    let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Without `O_NONBLOCK`, opening a pipe waits for a writer.
+        let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
+        options.custom_flags(libc::O_NONBLOCK | no_follow);
+    }
+    #[cfg(not(unix))]
+    if !follow_links && fs::symlink_metadata(path)?.is_symlink() {
+        return Err(not_regular());
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(not_regular());
+    }
     Ok(file)
 }
 
@@ -88,16 +107,6 @@ pub fn read_bounded(file: File, max_bytes: u64) -> io::Result<String> {
         let message = format!("it is not valid UTF-8 at byte {at}");
         io::Error::new(io::ErrorKind::InvalidData, message)
     })
-}
-
-fn check(metadata: &Metadata) -> io::Result<()> {
-    match metadata.is_file() {
-        true => Ok(()),
-        false => {
-            let message = "it is not a regular file";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-        }
-    }
 }
 
 /// Replaces a file: afterwards it is complete, or as before. `create` creates a new file with the permissions that it should have,

@@ -1,7 +1,6 @@
 //! The content types of artifacts.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
@@ -92,18 +91,6 @@ impl PartialEq for ArtifactKind {
 }
 
 impl Eq for ArtifactKind {}
-
-impl Hash for ArtifactKind {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
-
-impl Default for ArtifactKind {
-    fn default() -> Self {
-        ArtifactKind::TEXT
-    }
-}
 
 impl fmt::Debug for ArtifactKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

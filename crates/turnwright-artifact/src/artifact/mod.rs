@@ -1,7 +1,7 @@
 //! Tool results that are too large for a prompt.
 //!
 //! A [`SpooledArtifact`] is a lazy, read-only view of a stored result. The prompt contains a short handle. The model reads parts
-//! of the artifact with query tools, and every answer has a size limit.
+//! of the artifact with query tools, and every page has a size limit.
 //!
 //! ```
 //! use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
@@ -11,9 +11,6 @@
 //! assert!(log.tool_names().any(|name| name == "artifact_grep"));
 //! ```
 
-mod error;
-mod handle;
-mod inline;
 #[cfg(feature = "artifact-formats")]
 pub mod json;
 mod kind;
@@ -32,9 +29,8 @@ use std::{fmt, io};
 use bytes::{Bytes, BytesMut};
 use serde::Serialize;
 
-pub use inline::Inline;
 pub use kind::ArtifactKind;
-pub use limits::ArtifactLimits;
+pub use limits::{ArtifactLimits, Inline};
 pub use page::Page;
 pub use query::Query;
 pub use read::ArtifactRead;
@@ -42,8 +38,10 @@ pub use read::ArtifactRead;
 use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, ByteStream, MemoryReader, Spool, Spooled};
 
+/// How many bytes of the content a handle shows.
+const OPENING: u64 = 512;
 /// The smallest page, which has room for notes and some content.
-const LEAST_ANSWER: usize = 1024;
+const MIN_PAGE: usize = 1024;
 
 /// A lazy, read-only view of stored bytes. Cheap to clone: clones share indexes and parsed content.
 ///
@@ -53,7 +51,7 @@ const LEAST_ANSWER: usize = 1024;
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let log = SpooledArtifact::in_memory("started\nfailed: timeout\n", ArtifactKind::TEXT);
 /// assert_eq!(log.line_count().await?, 2);
-/// let last = log.tail(1).await?.to_answer();
+/// let last = log.tail(1).await?.to_page();
 /// assert!(last.contains("failed: timeout"), "{last}");
 /// # Ok::<(), turnwright_artifact::Error>(()) }).unwrap();
 /// ```
@@ -104,11 +102,8 @@ impl SpooledArtifact {
         reader: Arc<dyn ByteReader>,
         kind: ArtifactKind,
     ) -> Self {
-        let spooled = Spooled {
-            id: spool_id.into().into(),
-            digest: None,
-        };
-        SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
+        let (id, digest) = (spool_id.into().into(), None);
+        SpooledArtifact::placed(Place::Spool(Spooled { id, digest }), reader, kind)
     }
 
     /// Writes content to a spool under `id` and returns an artifact for it.
@@ -179,9 +174,6 @@ impl SpooledArtifact {
     /// Returns the same bytes as an artifact of another kind.
     #[must_use]
     pub fn of_kind(&self, kind: ArtifactKind) -> Self {
-        if kind == self.kind() && self.unknown_kind().is_none() {
-            return self.clone();
-        }
         let reader = Arc::clone(self.reader());
         SpooledArtifact::placed(self.shared.place.clone(), reader, kind).with_limits(self.limits)
     }
@@ -190,7 +182,7 @@ impl SpooledArtifact {
     #[must_use]
     pub fn with_limits(mut self, limits: ArtifactLimits) -> Self {
         self.limits = limits;
-        self.limits.answer = limits.answer.max(LEAST_ANSWER);
+        self.limits.page = limits.page.max(MIN_PAGE);
         self
     }
 
@@ -254,13 +246,13 @@ impl SpooledArtifact {
         self.shared.reader.len()
     }
 
-    /// Creates an empty [`Page`] with the answer limit of this artifact.
+    /// Creates an empty [`Page`] with the size limit of this artifact.
     #[must_use]
     pub fn page(&self) -> Page {
-        Page::new(self.limits.answer)
+        Page::new(self.limits.page)
     }
 
-    /// Reads all bytes into memory. Intended for programs; answers to a model should use a [`Page`].
+    /// Reads all bytes into memory. Intended for programs; a query for a model should return a [`Page`].
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
@@ -290,6 +282,41 @@ impl SpooledArtifact {
             all.extend_from_slice(&more);
         }
         Ok(all.freeze())
+    }
+
+    /// Returns the first lines, up to 512 bytes in total. If the first line is longer, returns its beginning. Bytes that are not
+    /// valid UTF-8 are shown as `\xNN`.
+    ///
+    /// # Errors
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
+    pub async fn opening(&self) -> Result<String, Error> {
+        let first = self.bytes_of(0..OPENING).await?;
+        let is_all = self.byte_length() <= OPENING;
+        let last_line_end = first.iter().rposition(|byte| *byte == b'\n');
+        let lines = match last_line_end {
+            Some(end) if !is_all => first.get(..end).unwrap_or(&first),
+            _ => first.strip_suffix(b"\n").unwrap_or(&first),
+        };
+        Ok(text::shown_lines(lines, OPENING as usize))
+    }
+
+    /// Returns the content as a prompt shows it. Bytes that are not valid UTF-8 are shown as `\xNN`.
+    ///
+    /// # Errors
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
+    #[doc(hidden)]
+    pub async fn inline_text(&self) -> Result<String, Error> {
+        let bytes = self.as_bytes().await?;
+        Ok(match String::from_utf8(bytes.into()) {
+            Ok(text) => text,
+            Err(error) => text::shown_lines(error.as_bytes(), usize::MAX),
+        })
+    }
+
+    /// Returns the names of the tools that read this artifact.
+    pub fn tool_names(&self) -> impl Iterator<Item = &'static str> {
+        let own = self.kind().queries();
+        text::queries().iter().chain(own).map(|query| query.name())
     }
 }
 

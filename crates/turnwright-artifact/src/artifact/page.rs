@@ -1,11 +1,11 @@
-//! Answers of limited size.
+//! Results of queries, limited in size.
 
 use std::fmt;
 
 /// Bytes reserved at the end of every page for notes, such as how to continue.
 const NOTE_ROOM: usize = 512;
 
-/// Builds an answer line by line within a size limit.
+/// Builds the result of a query line by line within a size limit.
 ///
 /// ```
 /// use turnwright_artifact::artifact::Page;
@@ -17,9 +17,9 @@ const NOTE_ROOM: usize = 512;
 ///     shown += 1;
 /// }
 /// page.note(&format!("{shown} of 10000 rows: continue with start={shown}"));
-/// let answer = page.finish();
-/// assert!(answer.len() <= 1024);
-/// assert!(answer.ends_with("[74 of 10000 rows: continue with start=74]"), "{answer}");
+/// let page = page.finish();
+/// assert!(page.len() <= 1024);
+/// assert!(page.ends_with("[74 of 10000 rows: continue with start=74]"), "{page}");
 /// ```
 pub struct Page {
     text: String,
@@ -74,7 +74,7 @@ impl Page {
         fitting
     }
 
-    /// Adds a note about the answer itself. Notes appear in brackets at the end and share 512 reserved bytes.
+    /// Adds a note about the page itself. Notes appear in brackets at the end and share 512 reserved bytes.
     pub fn note(&mut self, note: &str) {
         let left = NOTE_ROOM.saturating_sub(self.notes.len()).saturating_sub(3);
         let note = note.get(..note.floor_char_boundary(left)).unwrap_or("");
@@ -85,7 +85,7 @@ impl Page {
         }
     }
 
-    /// Returns the finished answer.
+    /// Returns the finished page.
     #[must_use]
     pub fn finish(self) -> String {
         let mut text = self.text + &self.notes;
@@ -94,6 +94,16 @@ impl Page {
         }
         text
     }
+}
+
+/// Shortens the text to at most `bytes` bytes, cut at a character boundary, and marks the cut with `…`.
+#[cfg(feature = "artifact-formats")]
+pub(super) fn clip(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let cut = text.floor_char_boundary(bytes.saturating_sub(3));
+    format!("{}…", text.get(..cut).unwrap_or(""))
 }
 
 impl fmt::Debug for Page {

@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use super::{ArtifactKind, SpooledArtifact, text};
-use crate::error::ToolError;
+use crate::error::{Error, ErrorCode, ToolError};
 use crate::schema::{Schema, SchemaError, Typed};
 
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
@@ -18,8 +19,8 @@ type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
 /// A query on artifacts of one kind. Each query becomes a tool. The tool takes the query's own arguments plus `callId` and
 /// `index`, which select the artifact.
 ///
-/// The arguments are a Rust type whose schema is enforced, as for every tool. The answer is text. An answer that exceeds the size
-/// limit is cut at a line, so build long answers with a [`Page`](super::Page) and add a note that says how to continue.
+/// The arguments are a Rust type whose schema is enforced, as for every tool. The result is text. A result that exceeds the size
+/// limit is cut at a line, so build long results with a [`Page`](super::Page) and add a note that says how to continue.
 ///
 /// ```
 /// use turnwright_artifact::artifact::{Query, SpooledArtifact};
@@ -94,9 +95,7 @@ impl Query {
     pub async fn run(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
         (self.ask)(artifact, args).await
     }
-}
 
-impl Query {
     /// The schema of the query's own arguments.
     #[doc(hidden)]
     pub fn own_document(&self) -> Result<&Value, &SchemaError> {
@@ -123,5 +122,50 @@ impl fmt::Debug for Query {
         f.debug_struct("Query")
             .field("name", &self.name)
             .finish_non_exhaustive()
+    }
+}
+
+/// Constructors for the errors of artifact queries. Custom kinds can use them too. The message is sent to the model unchanged, so
+/// it should say how to fix the query.
+impl Error {
+    /// Creates an `E_ARTIFACT_QUERY` error: the query is invalid, for example because of a bad pattern.
+    pub fn bad_artifact_query(message: impl Into<String>) -> Self {
+        Error::with_text(ErrorCode::ARTIFACT_QUERY, message)
+    }
+
+    /// Creates an `E_ARTIFACT_MALFORMED` error: the content is not valid for its kind.
+    pub fn malformed_artifact(message: impl Into<String>) -> Self {
+        Error::with_text(ErrorCode::ARTIFACT_MALFORMED, message)
+    }
+
+    /// Creates an `E_ARTIFACT_TOO_LARGE` error: the content is too large for this query.
+    pub fn artifact_too_large(message: impl Into<String>) -> Self {
+        Error::with_text(ErrorCode::ARTIFACT_TOO_LARGE, message)
+    }
+
+    fn with_text(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Error::new(code, message.clone()).with_model_text(message)
+    }
+
+    /// Recovers the error that a [`Read`](io::Read) of the artifact's bytes failed with.
+    #[cfg(feature = "artifact-formats")]
+    pub(super) fn from_artifact_read(error: io::Error) -> Self {
+        let other = |error| Error::unreadable_artifact(error, 0, 0);
+        error.downcast().unwrap_or_else(other)
+    }
+
+    /// `E_ARTIFACT_UNREADABLE`: reading failed at byte `at` of `len`. The reader's error goes to operators only, not to the
+    /// model.
+    pub(crate) fn unreadable_artifact(error: io::Error, at: u64, len: u64) -> Self {
+        let place = format!("at byte {at} of {len}");
+        Error::new(
+            ErrorCode::ARTIFACT_UNREADABLE,
+            format!("the artifact could not be read {place}: {error}"),
+        )
+        .with_model_text(format!(
+            "The artifact could not be read {place}. It was not changed. Try again, or request a different part."
+        ))
+        .with_source(error)
     }
 }

@@ -13,15 +13,13 @@
 //! ```
 
 mod code;
-mod kind;
 mod tool;
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-pub use code::ErrorCode;
-pub use kind::ErrorKind;
+pub use code::{ErrorCode, ErrorKind};
 pub use tool::ToolError;
 
 #[doc(hidden)]

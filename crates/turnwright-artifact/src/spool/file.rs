@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::ByteReader;
+use crate::files::open_regular;
 
 /// A reader of a regular file on a local disk.
 ///
@@ -24,7 +25,7 @@ use super::ByteReader;
 /// # async fn read() -> Result<(), Box<dyn std::error::Error>> {
 /// let reader = FileReader::open("/var/log/app.log").await?;
 /// let log = SpooledArtifact::new(Arc::new(reader), ArtifactKind::TEXT);
-/// println!("{}", log.tail(20).await?.to_answer());
+/// println!("{}", log.tail(20).await?.to_page());
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ impl FileReader {
 
     pub(super) async fn open_with(path: PathBuf, follow_links: bool) -> io::Result<Self> {
         blocking(move || {
-            let (_, metadata) = open_file(&path, follow_links)?;
+            let metadata = open_regular(&path, follow_links)?.metadata()?;
             Ok(FileReader::of(path, follow_links, &metadata))
         })
         .await
@@ -90,8 +91,8 @@ impl FileReader {
         let Some(into) = into.get_mut(..wanted).filter(|into| !into.is_empty()) else {
             return Ok(0);
         };
-        let (file, metadata) = open_file(&self.path, self.follow_links)?;
-        if identity(&metadata) != self.identity {
+        let file = open_regular(&self.path, self.follow_links)?;
+        if identity(&file.metadata()?) != self.identity {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 "the file was replaced",
@@ -106,52 +107,6 @@ impl FileReader {
         })?;
         Ok(wanted)
     }
-}
-
-/// Opens a regular file. Checks the opened file, not its name, because another process may replace it at any time.
-fn open_file(path: &Path, follow_links: bool) -> io::Result<(File, Metadata)> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Without `O_NONBLOCK`, opening a pipe waits for a writer.
-        let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
-        options.custom_flags(libc::O_NONBLOCK | no_follow);
-    }
-    #[cfg(not(unix))]
-    if !follow_links && std::fs::symlink_metadata(path)?.is_symlink() {
-        return Err(not_a_file());
-    }
-    let file = options.open(path).map_err(|error| match is_link(&error) {
-        true if !follow_links => not_a_file(),
-        _ => error,
-    })?;
-    let metadata = file.metadata()?;
-    match metadata.is_file() {
-        true => Ok((file, metadata)),
-        false if metadata.is_dir() => Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "the path is a directory",
-        )),
-        false => Err(not_a_file()),
-    }
-}
-
-/// Returns whether opening failed because the path is a symbolic link.
-#[cfg(unix)]
-fn is_link(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EMLINK))
-}
-
-#[cfg(not(unix))]
-fn is_link(_: &io::Error) -> bool {
-    false
-}
-
-fn not_a_file() -> io::Error {
-    let message = "not a regular file (a link, a pipe or a device)";
-    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 #[cfg(unix)]
@@ -195,11 +150,6 @@ impl ByteReader for FileReader {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return work();
-    };
-    match runtime.spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(_) => Err(io::Error::other("the blocking task was cancelled")),
-    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(io::Error::other("the blocking task was cancelled")))
 }

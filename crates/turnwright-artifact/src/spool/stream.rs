@@ -10,9 +10,9 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use tokio::sync::mpsc;
 
-use super::bound::{Bound, Truncated};
+use super::ByteReader;
+use super::body::{Bound, Truncated};
 use super::digest::Hashing;
-use super::reader::ByteReader;
 
 /// Bytes per read from a reader.
 const PIECE: u64 = 64 * 1024;

@@ -104,7 +104,7 @@ impl Pair {
             ("memory", Arc::new(memory)),
             ("far", Arc::new(far)),
         ];
-        let limits = ArtifactLimits::default().answer(256 << 20);
+        let limits = ArtifactLimits::default().page(256 << 20);
         let view = |reader| SpooledArtifact::new(reader, ArtifactKind::TEXT).with_limits(limits);
         Pair {
             name: format!("file {number}"),

@@ -74,14 +74,13 @@ impl ArtifactTool {
         let check = ExternalCheck::new("readable_call".into(), move |args| {
             let readable = readable.now();
             let id = args.get(CALL_ID).and_then(Value::as_str);
-            let answer = match id.is_some_and(|id| readable.answers(query, id)) {
-                true => Ok(()),
-                false => {
-                    let why = readable.for_query(query).refusal();
-                    Err(Rejection::at(format!("/{CALL_ID}"), why))
-                }
+            let checked = if id.is_some_and(|id| readable.answers(query, id)) {
+                Ok(())
+            } else {
+                let why = readable.for_query(query).refusal();
+                Err(Rejection::at(format!("/{CALL_ID}"), why))
             };
-            std::future::ready(answer)
+            std::future::ready(checked)
         });
         let readable = Arc::clone(current);
         let handler =
@@ -130,7 +129,7 @@ async fn answer(
         let text = format!("This artifact has kind {kind}, which this tool cannot read.");
         return Err(ToolError::invalid_arguments(text.clone()).for_model(text));
     }
-    let limit = artifact.limits().answer;
+    let limit = artifact.limits().page;
     match query.run(artifact, args).await {
         Ok(text) => Ok(bounded(text, limit)),
         Err(error) => {

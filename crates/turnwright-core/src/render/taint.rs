@@ -197,9 +197,10 @@ impl Taint {
                 if !matches!(results, ToolResults::Media(_)) {
                     contents
                         .tiers
-                        .add(match call.is_trusted() && call.is_inline() {
-                            true => TrustTier::FirstParty,
-                            false => TrustTier::ThirdPartyPublic,
+                        .add(if call.is_trusted() && call.is_inline() {
+                            TrustTier::FirstParty
+                        } else {
+                            TrustTier::ThirdPartyPublic
                         });
                 }
                 let media = call.media().iter();
@@ -296,9 +297,10 @@ impl Taint {
         }
         let mut source = TaintSource::new(kind, id);
         source.tool = tool();
-        (source.trust_tier, source.private) = match derived {
-            true => (exposure.tier, exposure.private),
-            false => (own, private),
+        (source.trust_tier, source.private) = if derived {
+            (exposure.tier, exposure.private)
+        } else {
+            (own, private)
         };
         source.derived = derived;
         self.sources.push(source);

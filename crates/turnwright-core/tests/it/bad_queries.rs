@@ -69,7 +69,7 @@ async fn invalid_json_is_reported_with_its_position_and_the_text_tools() {
 
 #[tokio::test]
 async fn a_document_of_100_000_levels_is_rejected_and_can_be_read_as_text() {
-    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[/* */", "]")] {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
         let ctx = json_of(text);
         let answer = message(

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::document;
-use super::format::is_lines;
-use super::path::{Flow, JsonPath, Place, shorten};
+use super::format::{is_lines, parse};
+use super::path::{Flow, JsonPath, Place};
 use super::records::Records;
+use crate::artifact::page::clip;
 use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
 use crate::error::Error;
 
@@ -31,7 +31,7 @@ impl<'r> Content<'r> {
         let form = if kind == ArtifactKind::JSON_LINES || is_lines(read)? {
             Form::Lines(Records::new(read))
         } else {
-            Form::Document(document::parse(read, limits)?)
+            Form::Document(parse(read, limits)?)
         };
         Ok(Content { form, limits })
     }
@@ -88,7 +88,7 @@ impl<'r> Content<'r> {
 fn lines_have_no_names(path: &JsonPath) -> Option<String> {
     path.begins_with_names().then(|| {
         let text = path.to_string();
-        let rest = shorten(text.strip_prefix('$').unwrap_or(&text).trim_start(), 80);
+        let rest = clip(text.strip_prefix('$').unwrap_or(&text).trim_start(), 80);
         format!("the content is JSON Lines and `$` is the array of records: use `$[*]{rest}`")
     })
 }
@@ -97,7 +97,7 @@ fn last_on_the_way(path: &JsonPath, document: &Value) -> Option<String> {
     path.prefixes().take(HINT_WAYS).find_map(|way| {
         let mut found = None;
         let _ = way.select(document, &mut |place, node| {
-            let path = shorten(&place.path(), 100);
+            let path = clip(&place.path(), 100);
             found = Some(format!("`{path}` is {}", described(node)));
             Flow::Break(())
         });
@@ -117,7 +117,7 @@ pub(super) fn described(node: &Value) -> String {
                     break;
                 }
                 names.push_str(if names.is_empty() { "" } else { ", " });
-                names.push_str(&Value::from(shorten(name, 40)).to_string());
+                names.push_str(&Value::from(clip(name, 40)).to_string());
             }
             format!(
                 "an object with {}: {names}",

@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::SpooledJsonArtifact;
-use super::answer::Listing;
 use super::content::described;
+use super::page::Listing;
 use super::path::{Flow, JsonPath};
 use crate::artifact::counted;
 use crate::error::Error;
@@ -100,9 +100,10 @@ fn row(fields: &Fields, element: &Value, most: usize) -> (String, u64) {
             values.push_str(if found == 0 { "" } else { "," });
             values.push_str(&value.to_string());
             found += 1;
-            match row.len() + values.len() > most {
-                true => Flow::Break(()),
-                false => Flow::Continue(()),
+            if row.len() + values.len() > most {
+                Flow::Break(())
+            } else {
+                Flow::Continue(())
             }
         };
         if let Some(member) = element.get(name) {

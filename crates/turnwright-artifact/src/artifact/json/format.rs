@@ -1,15 +1,18 @@
-//! Detects JSON Lines.
+//! Tells JSON from JSON Lines, and parses a complete document.
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use super::MAX_RECORD;
-use super::path::shorten;
-use crate::artifact::ArtifactRead;
+use crate::artifact::page::clip;
+use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
+/// Maximum length of a line that is parsed as a record.
+pub(super) const MAX_RECORD: usize = 1 << 20;
 /// How many bytes to inspect.
 const SAMPLE: usize = 64 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(super) const AS_TEXT: &str = "Read it as text with artifact_grep or artifact_cat.";
 
 /// Returns whether the content is JSON Lines: the first non-blank line is a complete JSON value and another line follows, or
 /// most of the first lines are complete values, as in a log whose first line is not JSON. Neither can be a single document.
@@ -53,5 +56,38 @@ pub(super) fn fault(error: &serde_json::Error) -> String {
     let message = text.strip_suffix(&place).unwrap_or(&text);
     let line = error.line().saturating_sub(1);
     let column = error.column();
-    format!("{} at line {line}, column {column}", shorten(message, 120))
+    format!("{} at line {line}, column {column}", clip(message, 120))
+}
+
+/// Parses the complete document.
+pub(super) fn parse(read: &ArtifactRead, limits: ArtifactLimits) -> Result<Value, Error> {
+    let (len, limit) = (read.len(), limits.parse);
+    if len > limit {
+        return Err(Error::artifact_too_large(format!(
+            "The artifact is too large for JSON queries: {len} bytes, limit {limit} bytes. {AS_TEXT}"
+        )));
+    }
+    let bytes = beginning(read, usize::MAX)?;
+    let text = without_bom(&bytes);
+    if text.trim_ascii().is_empty() {
+        return Err(empty());
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        Error::malformed_artifact(if is_too_deep(&error) {
+            format!(
+                "The artifact is nested more than 128 levels deep and cannot be parsed. {AS_TEXT}"
+            )
+        } else {
+            let fault = fault(&error);
+            format!("The artifact is not valid JSON: {fault} (line numbers start at 0). {AS_TEXT}")
+        })
+    })
+}
+
+pub(super) fn is_too_deep(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("recursion limit")
+}
+
+pub(super) fn empty() -> Error {
+    Error::malformed_artifact("The artifact is empty.")
 }

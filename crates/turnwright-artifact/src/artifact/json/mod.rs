@@ -1,13 +1,13 @@
 //! JSON and JSON Lines, queried with JSONPath (RFC 9535).
 //!
 //! ```
-//! use turnwright_artifact::artifact::json::{JsonPath, SpooledJsonArtifact};
+//! use turnwright_artifact::artifact::json::SpooledJsonArtifact;
 //! use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let log = "{\"ms\": 3}\n{\"ms\": 250, \"url\": \"/a\"}\n";
 //! let log = SpooledJsonArtifact::new(SpooledArtifact::in_memory(log, ArtifactKind::JSON));
-//! let slow = log.json_filter(&JsonPath::root(), "@.ms > 100", 0).await?;
+//! let slow = log.json_filter(&"$".parse()?, "@.ms > 100", 0).await?;
 //! assert_eq!(slow, "$[1]: {\"ms\":250,\"url\":\"/a\"}\n[1 node]");
 //! # Ok::<(), turnwright_artifact::Error>(()) }).unwrap();
 //! ```
@@ -16,18 +16,15 @@
 //!   complete JSON value and another line follows, or if most of the first lines are complete values, the content is JSON
 //!   Lines. Otherwise it is one document. A byte order mark is skipped.
 //! - **JSON Lines** are streamed: memory use does not grow with the artifact. `$` is the array of records. Blank lines are
-//!   ignored. Lines that are not JSON or are longer than 1 MiB are skipped, and the answer says so. Only a filter that refers to
+//!   ignored. Lines that are not JSON or are longer than 1 MiB are skipped, and the page says so. Only a filter that refers to
 //!   `$` and a slice that goes backward need all records at once; they are limited to 1 MiB.
 //! - **JSON** is parsed completely, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
 //!   levels. If a key is repeated, the last value is used. 64-bit integers are exact; other numbers are doubles.
 
-mod answer;
 mod content;
-mod document;
 mod field_queries;
 mod format;
-mod line_stats;
-mod lines;
+mod page;
 mod path;
 mod path_queries;
 mod queries;
@@ -46,11 +43,8 @@ use super::{ArtifactLimits, SpooledArtifact};
 use crate::error::Error;
 use content::Content;
 
-/// Maximum length of a line that is parsed as a record.
-const MAX_RECORD: usize = 1 << 20;
-
-/// An artifact that contains JSON or JSON Lines. Text queries work on it too. Answers are text for a model, limited by
-/// [`ArtifactLimits::answer`]: one item per line, then notes that say how to continue.
+/// An artifact that contains JSON or JSON Lines. Text queries work on it too. Pages are text for a model, limited by
+/// [`ArtifactLimits::page`]: one item per line, then notes that say how to continue.
 ///
 /// ```
 /// use turnwright_artifact::artifact::json::SpooledJsonArtifact;
@@ -59,8 +53,8 @@ const MAX_RECORD: usize = 1 << 20;
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let order = SpooledArtifact::in_memory(r#"{"items": [{"name": "cup"}]}"#, ArtifactKind::JSON);
 /// let order = SpooledJsonArtifact::new(order);
-/// let answer = order.json_get(&"$.items[0].name".parse()?, 0).await?;
-/// assert!(answer.contains("\"cup\""), "{answer}");
+/// let page = order.json_get(&"$.items[0].name".parse()?, 0).await?;
+/// assert!(page.contains("\"cup\""), "{page}");
 /// # Ok::<(), turnwright_artifact::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The queries `json_get`, `json_filter` and `json_slice`.
 
 use super::SpooledJsonArtifact;
-use super::answer::Listing;
-use super::path::{JsonPath, shorten};
+use super::page::Listing;
+use super::path::JsonPath;
 use super::records::Records;
 use crate::artifact::counted;
+use crate::artifact::page::clip;
 use crate::error::Error;
 
 impl SpooledJsonArtifact {
@@ -51,7 +52,7 @@ impl SpooledJsonArtifact {
         }
         let one_array = path.is_singular();
         let sliced = path.sliced(start, end, step)?;
-        let path = shorten(&sliced.to_string(), 100);
+        let path = clip(&sliced.to_string(), 100);
         self.nodes(sliced, 0, move |listing| {
             let skip = listing.next_skip()?;
             if !one_array {

@@ -1,11 +1,12 @@
 //! Streams the records of JSON Lines content and keeps only what a query needs.
 
+use std::io::{self, BufRead as _, BufReader, Read as _};
+
 use serde_json::Value;
 
-use super::format::without_bom;
-use super::line_stats::LineStats;
-use super::lines::{Line, Lines};
-use super::path::{FromRecord, JsonPath, Slice, Take, shorten};
+use super::format::{AS_TEXT, MAX_RECORD, empty, fault, is_too_deep, without_bom};
+use super::path::{FromRecord, JsonPath, Slice, Take};
+use crate::artifact::page::clip;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
@@ -60,7 +61,7 @@ impl<'r> Records<'r> {
     ) -> Result<Value, Error> {
         let (len, limit) = (self.read.len(), limits.parse.min(MAX_TOGETHER));
         if len > limit {
-            let path = shorten(&path.to_string(), 100);
+            let path = clip(&path.to_string(), 100);
             return Err(Error::artifact_too_large(format!(
                 "`{path}` needs all records at once, because a filter refers to `$` or a slice goes backward: {len} bytes, limit \
                  {limit}. First read the value (`$[0].limit`), then write it into the filter: `$[?@.ms > 100]`. `$[-10:]` \
@@ -154,5 +155,115 @@ fn among(indices: impl Iterator<Item = u64>) -> impl FnMut(u64) -> Option<bool> 
     move |index| {
         while indices.next_if(|wanted| *wanted < index).is_some() {}
         indices.peek().map(|wanted| *wanted == index)
+    }
+}
+
+/// Bytes per read.
+const BLOCK: usize = 256 * 1024;
+
+/// A line without its line break, or a line that is too long to hold in memory.
+pub(super) enum Line<'l> {
+    Text(&'l [u8]),
+    TooLong,
+}
+
+/// Iterates over the lines from the start.
+pub(super) struct Lines {
+    reader: BufReader<ArtifactRead>,
+    line: Vec<u8>,
+    pub(super) bytes_read: u64,
+}
+
+impl Lines {
+    pub(super) fn new(read: &ArtifactRead) -> Self {
+        Lines {
+            reader: BufReader::with_capacity(BLOCK, read.clone()),
+            line: Vec::new(),
+            bytes_read: 0,
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
+        self.read_line().map_err(Error::from_artifact_read)
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        let mut within_bound = (&mut self.reader).take(MAX_RECORD as u64 + 1);
+        let length = within_bound.read_until(b'\n', &mut self.line)?;
+        self.bytes_read += length as u64;
+        if self.line.pop_if(|last| *last == b'\n').is_none() && length > MAX_RECORD {
+            self.bytes_read += self.reader.skip_until(b'\n')? as u64;
+            return Ok(Some(Line::TooLong));
+        }
+        Ok((length > 0).then_some(Line::Text(&self.line)))
+    }
+}
+
+/// The number of records and of skipped lines.
+#[derive(Debug, Default)]
+pub(super) struct LineStats {
+    /// Number of records.
+    pub(super) records: u64,
+    /// Number of lines that are not JSON, and the first of them.
+    pub(super) broken: u64,
+    pub(super) first_broken: Option<(u64, String)>,
+    /// Number of lines that are too long to parse, and the first of them.
+    pub(super) too_long: u64,
+    pub(super) first_too_long: Option<u64>,
+    /// Whether all lines were read.
+    pub(super) complete: bool,
+}
+
+impl LineStats {
+    pub(super) fn too_long(&mut self, line: u64) {
+        self.too_long += 1;
+        self.first_too_long.get_or_insert(line);
+    }
+
+    pub(super) fn broken(&mut self, line: u64, error: &serde_json::Error) {
+        self.broken += 1;
+        self.first_broken.get_or_insert_with(|| {
+            let message = if is_too_deep(error) {
+                "nested more than 128 levels deep".to_owned()
+            } else {
+                let message = fault(error);
+                message.split(" at line ").next().unwrap_or("").to_owned()
+            };
+            (line, message)
+        });
+    }
+
+    /// Fails if all lines were read and none is a record.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !self.complete || self.records > 0 {
+            return Ok(());
+        }
+        match (&self.first_broken, self.first_too_long) {
+            (Some((line, message)), _) => Err(Error::malformed_artifact(format!(
+                "The artifact contains no JSON records. First error: {message} in line {line} (line numbers start at 0). {AS_TEXT}"
+            ))),
+            (None, Some(_)) => Err(Error::malformed_artifact(format!(
+                "Every line of the artifact exceeds the record limit of {MAX_RECORD} bytes. {AS_TEXT}"
+            ))),
+            (None, None) => Err(empty()),
+        }
+    }
+
+    /// Returns a note about the skipped lines.
+    pub(super) fn note(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some((line, message)) = &self.first_broken {
+            let broken = self.broken;
+            parts.push(format!(
+                "{broken} not valid JSON (first: line {line}, {message})"
+            ));
+        }
+        if let Some(line) = self.first_too_long {
+            let too_long = self.too_long;
+            parts.push(format!("{too_long} longer than 1 MiB (first: line {line})"));
+        }
+        let skipped = parts.join(" and ");
+        (!parts.is_empty()).then(|| format!("skipped lines: {skipped}"))
     }
 }

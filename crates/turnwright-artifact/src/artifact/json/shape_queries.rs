@@ -4,10 +4,11 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::SpooledJsonArtifact;
-use super::answer::{Listing, TYPES, length_of, type_of};
 use super::content::described;
-use super::path::{JsonPath, shorten};
+use super::page::{Listing, TYPES, length_of, type_of};
+use super::path::JsonPath;
 use crate::artifact::counted;
+use crate::artifact::page::clip;
 use crate::error::Error;
 
 /// Maximum number of distinct names, and their maximum total size in bytes.
@@ -88,7 +89,7 @@ impl SpooledJsonArtifact {
             for (name, (count, types)) in names.seen {
                 if listing.count() {
                     let name = Value::from(name).to_string();
-                    let name = shorten(&name, listing.longest / 2);
+                    let name = clip(&name, listing.longest / 2);
                     let types = TYPES.into_iter().filter(|name| types.contains(name));
                     let types = types.collect::<Vec<_>>().join(" or ");
                     listing.show(&match objects {
@@ -106,7 +107,7 @@ impl SpooledJsonArtifact {
                 _ if objects > 0 => Some("no keys: the object is empty".to_owned()),
                 None => None,
                 Some(other) => {
-                    let path = shorten(&path.to_string(), 80);
+                    let path = clip(&path.to_string(), 80);
                     Some(format!("no keys: `{path}` is {other}"))
                 }
             });
@@ -159,7 +160,7 @@ fn without_keys(node: &Value, path: &JsonPath) -> String {
     let described = described(node);
     match node {
         Value::Array(items) if !items.is_empty() => {
-            let path = shorten(&path.to_string(), 80);
+            let path = clip(&path.to_string(), 80);
             format!("{described}: use `{path}[*]` for the keys of all elements")
         }
         _ => described,

@@ -1,13 +1,12 @@
 //! A complete document in memory.
 
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser};
 
 use super::frontmatter::{self, Block};
-use super::lines::Lines;
 use super::nesting;
-use crate::artifact::{ArtifactLimits, ArtifactRead, Page};
+use crate::artifact::{ArtifactLimits, ArtifactRead, Page, half_open};
 use crate::error::Error;
 
 /// Bytes per read. Reading can be cancelled between two reads.
@@ -95,10 +94,6 @@ impl Document {
         self.frontmatter.as_ref()
     }
 
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
     pub(super) fn lines(&self) -> &Lines {
         &self.lines
     }
@@ -131,7 +126,7 @@ impl Document {
         self.lines.start(lines.start)..self.lines.start(lines.end)
     }
 
-    /// Adds notes about the document that the reader of an answer must know.
+    /// Adds notes about the document that the reader of a page must know.
     pub(super) fn annotate(&self, page: &mut Page) {
         if self.lossy {
             page.note("Invalid UTF-8 is shown as \u{fffd}. Line numbers are correct.");
@@ -139,5 +134,60 @@ impl Document {
         if self.flattened.is_some() {
             page.note("Quotes and lists beyond column 200 are treated as plain text.");
         }
+    }
+}
+
+/// The lines of a text, numbered from 0. Each line includes its `\n`. A final newline does not start another line.
+pub(super) struct Lines {
+    /// The offset of each line, and the offset after a final newline.
+    starts: Vec<usize>,
+    count: u64,
+    /// The length of the text.
+    end: usize,
+}
+
+impl Lines {
+    pub(super) fn of(text: &str) -> Self {
+        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        let starts: Vec<usize> = std::iter::once(0).chain(newlines).collect();
+        let open = !text.is_empty() && !text.ends_with('\n');
+        Lines {
+            count: (starts.len() - usize::from(!open)) as u64,
+            starts,
+            end: text.len(),
+        }
+    }
+
+    /// Returns the number of lines.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the line that contains a byte.
+    pub(super) fn at(&self, byte: usize) -> u64 {
+        let begun = self.starts.partition_point(|start| *start <= byte);
+        begun.saturating_sub(1) as u64
+    }
+
+    /// Returns the offset of a line. After the last line, returns the end of the text.
+    pub(super) fn start(&self, line: u64) -> usize {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        self.starts.get(line).copied().unwrap_or(self.end)
+    }
+
+    /// Converts to a half-open range, clamped to the existing lines.
+    pub(super) fn clamp(&self, lines: &impl RangeBounds<u64>) -> Range<u64> {
+        let (start, end) = half_open(lines);
+        let start = start.min(self.count);
+        start..end.unwrap_or(u64::MAX).clamp(start, self.count)
+    }
+}
+
+/// Appends the text of an event to the text of a heading, a link or an image, which has one line.
+pub(super) fn push_inline(text: &mut String, event: &Event<'_>) {
+    match event {
+        Event::Text(words) | Event::Code(words) => text.push_str(words),
+        Event::SoftBreak | Event::HardBreak => text.push(' '),
+        _ => {}
     }
 }

@@ -85,12 +85,6 @@ pub(super) fn find(text: &str, start: usize) -> Option<Block> {
     None
 }
 
-/// Returns whether the document starts with a delimiter.
-pub(super) fn begins(text: &str) -> bool {
-    let first = text.trim_start_matches('\u{feff}').split('\n').next();
-    first.is_some_and(|line| matches!(line.trim_end(), "---" | "+++"))
-}
-
 /// Returns the frontmatter of the document, if any.
 pub(super) fn frontmatter(document: &Document) -> Result<Option<Frontmatter>, Error> {
     let Some(block) = document.frontmatter() else {

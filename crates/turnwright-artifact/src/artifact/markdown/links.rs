@@ -5,8 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use serde::Serialize;
 
-use super::document::Document;
-use super::inline_text;
+use super::document::{Document, push_inline};
 
 /// A link or an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,7 +125,7 @@ fn targets(
             }
             event => {
                 if let Some(link) = &mut open {
-                    inline_text::push(&mut link.text, &event);
+                    push_inline(&mut link.text, &event);
                 }
             }
         }

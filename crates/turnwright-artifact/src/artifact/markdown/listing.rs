@@ -6,24 +6,11 @@ use serde_json::Value;
 
 use super::document::Document;
 use crate::artifact::Page;
+use crate::artifact::page::clip;
 
-/// Puts the text on one line and shortens it to at most `bytes` bytes. Shortened text ends with `…`.
+/// Puts the text on one line and shortens it to at most `bytes` bytes.
 pub(super) fn clipped(text: &str, bytes: usize) -> String {
-    let fits = text.len() <= bytes;
-    let cut = if fits {
-        text.len()
-    } else {
-        text.floor_char_boundary(bytes.saturating_sub(3))
-    };
-    let shown = text.get(..cut).unwrap_or("");
-    let mut line: String = shown
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if !fits {
-        line.push('…');
-    }
-    line
+    clip(text, bytes).replace(char::is_control, " ")
 }
 
 /// Like [`clipped`], in quotes.
@@ -94,7 +81,7 @@ impl Listing {
         !self.closed
     }
 
-    /// Returns the finished answer.
+    /// Returns the finished page.
     pub(super) fn finish(mut self, document: &Document) -> String {
         let all = self.seen;
         let (what, first) = (self.what, self.skip.saturating_add(1));

@@ -20,16 +20,14 @@
 //! are half-open and clamped. An item belongs to the line on which it starts. Bare URLs count as links if they start with
 //! `http://` or `https://`; `www.` and e-mail addresses do not.
 
-mod answers;
 mod blocks;
 mod document;
 mod frontmatter;
-mod inline_text;
-mod lines;
 mod links;
 mod listing;
 mod nesting;
 mod outline;
+mod pages;
 mod plain;
 mod queries;
 mod section;

@@ -5,8 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Tag, TagEnd};
 use serde::Serialize;
 
-use super::document::Document;
-use super::inline_text;
+use super::document::{Document, push_inline};
 
 /// A heading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +60,7 @@ pub(super) fn headings(document: &Document) -> Vec<Heading> {
             }
             event => {
                 if let Some((_, text)) = &mut open {
-                    inline_text::push(text, &event);
+                    push_inline(text, &event);
                 }
             }
         }

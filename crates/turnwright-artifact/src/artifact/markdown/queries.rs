@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::document::Document;
-use super::{SpooledMarkdownArtifact, answers};
+use super::{SpooledMarkdownArtifact, pages};
 use crate::artifact::{Page, Query, SpooledArtifact};
 use crate::error::Error;
 use crate::schema::Typed;
@@ -87,37 +87,37 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         query(
             "artifact_md_frontmatter",
             "Returns the frontmatter of a Markdown document as JSON.",
-            answers::frontmatter,
+            pages::frontmatter,
         ),
         query(
             "artifact_md_headings",
             "Lists the headings of a Markdown document, each with its lines and the lines of its section.",
-            answers::headings,
+            pages::headings,
         ),
         query(
             "artifact_md_section",
             "Returns the source of one section of a Markdown document: its heading and everything below it.",
-            answers::section,
+            pages::section,
         ),
         query(
             "artifact_md_code_blocks",
             "Lists the code blocks of a Markdown document, each with its lines, its language and the code.",
-            answers::code_blocks,
+            pages::code_blocks,
         ),
         query(
             "artifact_md_links",
             "Lists the links of a Markdown document, including bare URLs, each with its lines, text and URL.",
-            answers::links,
+            pages::links,
         ),
         query(
             "artifact_md_images",
             "Lists the images of a Markdown document, each with its lines, alternative text and URL.",
-            answers::images,
+            pages::images,
         ),
         query(
             "artifact_md_text",
             "Returns the text of a Markdown document, or of some of its lines, without markup and HTML.",
-            answers::text,
+            pages::text,
         ),
     ]
 });

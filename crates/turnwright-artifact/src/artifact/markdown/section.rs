@@ -53,18 +53,6 @@ impl From<&str> for SectionName {
     }
 }
 
-impl From<String> for SectionName {
-    fn from(heading: String) -> Self {
-        SectionName::Heading(heading)
-    }
-}
-
-impl From<u64> for SectionName {
-    fn from(line: u64) -> Self {
-        SectionName::Line(line)
-    }
-}
-
 /// Returns every heading in a range of lines with the text up to the next heading of any level, so that each line occurs once.
 /// Headings in quotes and lists do not split.
 pub(super) fn sections(document: &Document, within: &Range<u64>) -> Vec<Section> {

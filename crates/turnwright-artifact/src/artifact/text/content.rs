@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::forward::Forward;
-use super::source::{PIECE, Source};
+use super::forward::{Forward, PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 

@@ -3,13 +3,12 @@
 use std::ops::RangeBounds;
 
 use super::forward::Forward;
-use super::line::Line;
-use super::show;
-use super::source::{PIECE, Source};
+use super::forward::{PIECE, Source};
+use super::show::{self, Line};
 use crate::artifact::{Page, SpooledArtifact, half_open};
 use crate::error::Error;
 
-/// A range of lines, limited by the size of an answer. [`to_answer`](Excerpt::to_answer) adds what was omitted and how to
+/// A range of lines, limited by the size of a page. [`to_page`](Excerpt::to_page) adds what was omitted and how to
 /// continue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -25,11 +24,11 @@ pub struct Excerpt {
     pub line_count: Option<u64>,
     /// What was omitted and how to request it.
     pub(super) note: Option<String>,
-    pub(super) answer: usize,
+    pub(super) page_size: usize,
 }
 
 impl SpooledArtifact {
-    /// Returns the first lines. Reads no more than fits into an answer.
+    /// Returns the first lines. Reads no more than fits on a page.
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
@@ -77,7 +76,7 @@ impl SpooledArtifact {
             next: None,
             line_count: None,
             note: None,
-            answer: self.limits.answer,
+            page_size: self.limits.page,
         };
         if end.is_some_and(|end| end <= start) {
             excerpt.note =
@@ -122,7 +121,7 @@ impl Excerpt {
                 continues: false,
             };
             if !taken.is_complete || line.cost() > left {
-                // Leave the line to the next answer, unless it is the first one. Then show as much as fits.
+                // Leave the line to the next page, unless it is the first one. Then show as much as fits.
                 self.is_truncated = true;
                 let mut offset = 0;
                 if self.lines.is_empty() {
@@ -143,10 +142,10 @@ impl Excerpt {
         Ok(())
     }
 
-    /// Formats the lines as an answer, with notes about what was omitted and how to continue.
+    /// Formats the lines as a page, with notes about what was omitted and how to continue.
     #[must_use]
-    pub fn to_answer(&self) -> String {
-        let mut page = Page::new(self.answer);
+    pub fn to_page(&self) -> String {
+        let mut page = Page::new(self.page_size);
         let mut escaped = false;
         let mut text = String::new();
         for line in &self.lines {

@@ -15,7 +15,7 @@
 //!
 //! let errors = log.grep(&Grep::new("^error").flags("i")?).await?;
 //! assert_eq!(errors.total, 2);
-//! assert_eq!(errors.to_answer(), "1:ERROR disk\n3:error net");
+//! assert_eq!(errors.to_page(), "1:ERROR disk\n3:error net");
 //! # Ok::<(), turnwright_artifact::Error>(()) }).unwrap();
 //! ```
 
@@ -24,10 +24,8 @@ mod excerpt;
 mod forward;
 mod grep;
 mod index;
-mod line;
 mod queries;
 mod show;
-mod source;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -36,7 +34,7 @@ mod tokens;
 pub use content::Text;
 pub use excerpt::Excerpt;
 pub use grep::{FoundLine, Grep, Matches};
-pub use line::Line;
+pub use show::Line;
 pub use tokens::TokenCount;
 
 pub(super) use index::LineIndex;

@@ -21,14 +21,14 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
             "artifact_head",
             "Shows the first lines of a stored result. Use it first to see what the result looks like.",
             |artifact: SpooledArtifact, args: Lines| async move {
-                Ok::<_, Error>(artifact.head(args.n).await?.to_answer())
+                Ok::<_, Error>(artifact.head(args.n).await?.to_page())
             },
         ),
         Query::new(
             "artifact_tail",
             "Shows the last lines of a stored result. Use it for the end of a log, a summary or a final error.",
             |artifact: SpooledArtifact, args: Lines| async move {
-                Ok::<_, Error>(artifact.tail(args.n).await?.to_answer())
+                Ok::<_, Error>(artifact.tail(args.n).await?.to_page())
             },
         ),
         Query::new(
@@ -44,7 +44,7 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
                     .context(args.context)
                     .max(args.max)
                     .start(args.start);
-                Ok::<_, Error>(artifact.grep(&grep).await?.to_answer())
+                Ok::<_, Error>(artifact.grep(&grep).await?.to_page())
             },
         ),
         Query::new(
@@ -57,7 +57,7 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
                     Some(end) => artifact.cat_from(from..end, args.offset).await?,
                     None => artifact.cat_from(from.., args.offset).await?,
                 };
-                Ok::<_, Error>(excerpt.to_answer())
+                Ok::<_, Error>(excerpt.to_page())
             },
         ),
         Query::new(

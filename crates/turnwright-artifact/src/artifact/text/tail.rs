@@ -3,10 +3,8 @@
 use memchr::{memchr_iter, memrchr};
 
 use super::excerpt::Excerpt;
-use super::forward::Forward;
-use super::line::Line;
-use super::show;
-use super::source::Source;
+use super::forward::{Forward, Source};
+use super::show::{self, Line};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
@@ -14,7 +12,7 @@ use crate::error::Error;
 const FIRST_LOOK: usize = 16 * 1024;
 
 impl SpooledArtifact {
-    /// Returns the last lines. Reads no more than fits into an answer. The lines have numbers if the artifact is small or its
+    /// Returns the last lines. Reads no more than fits on a page. The lines have numbers if the artifact is small or its
     /// lines have been counted before.
     ///
     /// # Errors
@@ -44,7 +42,7 @@ impl SpooledArtifact {
             is_truncated: cut,
             next: None,
             line_count: count,
-            answer: self.limits.answer,
+            page_size: self.limits.page,
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::layout::Layout;
-use super::shorten;
+use crate::artifact::page::clip;
 use crate::error::Error;
 
 /// Maximum number of node visits.
@@ -36,7 +36,7 @@ pub(super) fn check(path: &str, layout: &Layout, document: &Value) -> Result<(),
 }
 
 pub(super) fn too_many_steps(path: &str) -> Error {
-    let path = shorten(path, 100);
+    let path = clip(path, 100);
     Error::bad_artifact_query(format!(
         "`{path}` takes too many steps on this document. Use a narrower path: fewer `..`, fewer selectors in one pair of \
          brackets, and no filter that refers to `$` or matches a pattern on many nodes."

@@ -1,8 +1,8 @@
 //! Error messages for invalid paths, with hints how to fix them.
 
 use super::JsonPath;
-use super::layout::without_quoted;
-use crate::schema::escape;
+use super::layout::{Fault, without_quoted};
+use crate::artifact::page::clip;
 
 /// The prefix that turns a condition into a path, so that it can be parsed by itself.
 pub(super) const BEFORE_CONDITION: &str = "$[?";
@@ -10,39 +10,6 @@ pub(super) const BEFORE_CONDITION: &str = "$[?";
 const EXAMPLES: &str = "Valid paths: `$.items[0].name`, `$.items[?@.price > 10]['first name']`.";
 const CONDITIONS: &str =
     "Valid conditions: `@.level == 'error' && @.ms > 100`, `match(@.name, 'a.*')`.";
-
-/// An error in a path, and its byte offset.
-#[derive(Debug)]
-pub(super) struct Fault {
-    at: usize,
-    message: String,
-}
-
-impl Fault {
-    pub(super) fn new(at: usize, message: String) -> Self {
-        Fault { at, message }
-    }
-
-    /// Converts a parser error. Replaces messages that say nothing about the cause.
-    pub(super) fn of(text: &str, error: &serde_json_path::ParseError) -> Self {
-        let (at, message) = (error.position(), error.message());
-        let message = match message {
-            _ if at >= text.len() => "unexpected end",
-            _ if message.contains("closing ']'") => "expected `]` or `,`",
-            _ if message.contains("in function") => message.rsplit(", ").next().unwrap_or(message),
-            _ => "unexpected character",
-        };
-        Fault::new(at, message.to_owned())
-    }
-
-    /// Describes the error and its position. The text starts at `offset` in the path that was parsed.
-    fn describe(&self, text: &str, offset: usize, what: &str) -> String {
-        let at = text.floor_char_boundary(self.at.saturating_sub(offset));
-        let character = text.get(..at).unwrap_or("").chars().count();
-        let (shown, message) = (escape(text, 60), &self.message);
-        format!("Invalid {what} `{shown}`: {message} at character {character}.")
-    }
-}
 
 /// The message for an invalid path.
 pub(super) fn bad_path(text: &str, fault: &Fault) -> String {
@@ -57,22 +24,13 @@ pub(super) fn bad_condition(text: &str, fault: &Fault) -> String {
     format!("{fault}{hint} {CONDITIONS}")
 }
 
-/// Shortens the text to at most `bytes` bytes, cut at a character boundary.
-pub(in crate::artifact::json) fn shorten(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    let cut = text.floor_char_boundary(bytes);
-    format!("{}…", text.get(..cut).unwrap_or(""))
-}
-
 /// Hints for paths in the syntax of other tools.
 fn path_hint(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let good = |candidate: &str| JsonPath::read(candidate).is_ok();
     let suggest = |candidate: String| {
         let known = good(&candidate);
-        known.then(|| format!("Start the path with `$`: `{}`.", shorten(&candidate, 100)))
+        known.then(|| format!("Start the path with `$`: `{}`.", clip(&candidate, 100)))
     };
     if trimmed.is_empty() {
         return Some("Use `$` for the whole document.".to_owned());
@@ -124,7 +82,7 @@ fn in_brackets(text: &str) -> Option<String> {
     if rest.starts_with('-') {
         let start = before.rfind(['.', ']']).map_or(0, |at| at + 1);
         let second: String = rest.chars().take_while(|c| odd(*c)).take(40).collect();
-        let first = shorten(before.get(start..)?, 60);
+        let first = clip(before.get(start..)?, 60);
         return Some(format!(
             "Write this name in brackets and quotes: `['{first}{second}']`."
         ));

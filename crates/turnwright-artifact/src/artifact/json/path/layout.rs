@@ -1,9 +1,9 @@
 //! The structure of a path, as far as needed to limit its cost and to evaluate it on records: the positions of its segments and
 //! the contents of its brackets. The parser decides what is valid.
 
-use super::hint::Fault;
-use super::pattern;
-use super::slice::Slice;
+use std::fmt;
+
+use crate::schema::escape;
 
 /// Maximum nesting of brackets and parentheses.
 const DEEPEST: usize = 32;
@@ -61,9 +61,10 @@ pub(super) fn without_quoted(text: &str) -> String {
             Some(_) => {}
             None => quote = matches!(c, '\'' | '"').then_some(c),
         }
-        match quoted && quote.is_some() {
-            true => bare.extend(std::iter::repeat_n(' ', c.len_utf8())),
-            false => bare.push(c),
+        if quoted && quote.is_some() {
+            bare.extend(std::iter::repeat_n(' ', c.len_utf8()));
+        } else {
+            bare.push(c);
         }
     }
     bare
@@ -84,7 +85,6 @@ impl Layout {
     pub(super) fn of(text: &str) -> Result<Self, Fault> {
         let mut layout = Layout {
             again: 1,
-            patterns: pattern::count(text),
             ..Layout::default()
         };
         let mut open: Vec<Open> = Vec::new();
@@ -237,5 +237,83 @@ impl Part {
                 step: next(),
             })
         }
+    }
+}
+
+/// `start:end:step`. The default selects the whole array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::artifact::json) struct Slice {
+    pub(super) start: Option<i64>,
+    pub(super) end: Option<i64>,
+    pub(super) step: Option<i64>,
+}
+
+impl Slice {
+    /// A slice of one element.
+    pub(super) fn at(index: i64) -> Self {
+        Slice {
+            start: Some(index),
+            end: index.checked_add(1).filter(|end| *end != 0),
+            step: None,
+        }
+    }
+
+    /// Returns the selected indices of an array with `len` elements, in order. The step must not be negative.
+    pub(in crate::artifact::json) fn over(&self, len: u64) -> impl Iterator<Item = u64> {
+        let len = i64::try_from(len).unwrap_or(i64::MAX);
+        let from_start = |at: i64| if at < 0 { len + at } else { at }.clamp(0, len);
+        let first = from_start(self.start.unwrap_or(0));
+        let end = from_start(self.end.unwrap_or(len));
+        // A step of 0 selects nothing.
+        let step = usize::try_from(self.step.unwrap_or(1)).unwrap_or(0);
+        let end = if step == 0 { first } else { end };
+        let indices = (first..end).step_by(step.max(1));
+        indices.filter_map(|at| u64::try_from(at).ok())
+    }
+
+    /// Returns whether the indices do not depend on the length.
+    pub(in crate::artifact::json) fn counts_from_start(&self) -> bool {
+        self.start.is_none_or(|start| start >= 0) && self.end.is_none_or(|end| end >= 0)
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |number: Option<i64>| number.map_or_else(String::new, |n| n.to_string());
+        write!(f, "{}:{}", part(self.start), part(self.end))?;
+        self.step.map_or(Ok(()), |step| write!(f, ":{step}"))
+    }
+}
+
+/// An error in a path, and its byte offset.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) at: usize,
+    message: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: usize, message: String) -> Self {
+        Fault { at, message }
+    }
+
+    /// Converts a parser error. Replaces messages that say nothing about the cause.
+    pub(super) fn of(text: &str, error: &serde_json_path::ParseError) -> Self {
+        let (at, message) = (error.position(), error.message());
+        let message = match message {
+            _ if at >= text.len() => "unexpected end",
+            _ if message.contains("closing ']'") => "expected `]` or `,`",
+            _ if message.contains("in function") => message.rsplit(", ").next().unwrap_or(message),
+            _ => "unexpected character",
+        };
+        Fault::new(at, message.to_owned())
+    }
+
+    /// Describes the error and its position. The text starts at `offset` in the path that was parsed.
+    pub(super) fn describe(&self, text: &str, offset: usize, what: &str) -> String {
+        let at = text.floor_char_boundary(self.at.saturating_sub(offset));
+        let character = text.get(..at).unwrap_or("").chars().count();
+        let (shown, message) = (escape(text, 60), &self.message);
+        format!("Invalid {what} `{shown}`: {message} at character {character}.")
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json_path::PathElement;
 
-/// Number of nodes located per traversal: about as many as an answer shows.
+/// Number of nodes located per traversal: about as many as a page shows.
 const TOGETHER: usize = 256;
 
 /// The nodes found in a document, in order.

@@ -6,7 +6,6 @@ mod layout;
 mod locate;
 mod pattern;
 mod records;
-mod slice;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -15,14 +14,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(super) use hint::shorten;
 pub(super) use locate::Place;
 pub(super) use records::FromRecord;
-pub(super) use slice::Slice;
 
 use crate::error::Error;
-use hint::Fault;
-use layout::{Layout, Part};
+pub(super) use layout::Slice;
+use layout::{Fault, Layout, Part};
 use locate::Found;
 
 /// Whether the consumer of the nodes wants more.
@@ -57,7 +54,7 @@ pub struct JsonPath {
 }
 
 /// A node of a document and its location.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LocatedNode<'v> {
     /// The normalised path of the node.
@@ -67,16 +64,6 @@ pub struct LocatedNode<'v> {
 }
 
 impl JsonPath {
-    /// Returns the path `$`: the complete document.
-    #[must_use]
-    pub fn root() -> Self {
-        JsonPath {
-            text: "$".into(),
-            parsed: Arc::default(),
-            layout: Arc::default(),
-        }
-    }
-
     /// Parses a path.
     ///
     /// # Errors
@@ -104,7 +91,10 @@ impl JsonPath {
 
     /// Checks the nesting before parsing, because the parser is recursive and its time doubles with every nested filter.
     fn within_bounds(text: &str) -> Result<Self, Fault> {
-        let layout = Layout::of(text)?;
+        let layout = Layout {
+            patterns: pattern::count(text),
+            ..Layout::of(text)?
+        };
         let parsed = serde_json_path::JsonPath::parse(text);
         Ok(JsonPath {
             parsed: Arc::new(parsed.map_err(|error| Fault::of(text, &error))?),
@@ -234,15 +224,6 @@ impl JsonPath {
     fn find<'v>(&self, document: &'v Value) -> Result<Found<'v>, Error> {
         cost::check(&self.text, &self.layout, document)?;
         Ok(Found::new(document, self.parsed.query(document).all()))
-    }
-}
-
-impl fmt::Debug for LocatedNode<'_> {
-    /// Omits the value, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocatedNode")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
     }
 }
 

@@ -2,8 +2,7 @@
 
 use regex_automata::nfa::thompson::NFA;
 
-use super::hint::Fault;
-use super::layout::without_quoted;
+use super::layout::{Fault, without_quoted};
 
 /// Maximum size of a compiled pattern in bytes.
 const LARGEST: usize = 64 * 1024;

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::layout::Part;
-use super::slice::Slice;
+use super::layout::{Part, Slice};
 use super::{JsonPath, Take};
 use crate::error::Error;
 
@@ -65,9 +64,10 @@ impl FromRecord {
         record: Value,
         take: &mut Take<'_>,
     ) -> Result<(), Error> {
-        let (document, root) = match self.in_array {
-            true => (Value::Array(vec![record]), "$[0]"),
-            false => (record, "$"),
+        let (document, root) = if self.in_array {
+            (Value::Array(vec![record]), "$[0]")
+        } else {
+            (record, "$")
         };
         self.path.select_in(&document, Some((index, root)), take)
     }

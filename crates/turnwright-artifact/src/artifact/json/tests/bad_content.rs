@@ -66,7 +66,6 @@ fn a_document_over_the_limit_is_read_as_text() {
     let artifact = json(format!("[{}1]", "1,".repeat(1000)));
     let artifact = artifact
         .0
-        .clone()
         .with_limits(ArtifactLimits::default().parse(2000));
     let refusal = refusal(
         &SpooledJsonArtifact::new(artifact),

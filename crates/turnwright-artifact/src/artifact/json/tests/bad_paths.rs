@@ -9,7 +9,7 @@ fn refusal(text: &str) -> String {
 }
 
 fn refusal_of_condition(text: &str) -> String {
-    refused(JsonPath::root().filtered(text), ErrorCode::ARTIFACT_QUERY)
+    refused(path("$").filtered(text), ErrorCode::ARTIFACT_QUERY)
 }
 
 #[test]

@@ -2,9 +2,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::path::shorten;
 use super::super::{JsonPath, SpooledJsonArtifact};
-use super::{generate, items, noted, of_kind, wait};
+use super::{generate, items, noted, of_kind, path, wait};
+use crate::artifact::page::clip;
 use crate::artifact::{ArtifactKind, ArtifactLimits};
 use crate::error::ToolError;
 
@@ -38,8 +38,7 @@ fn artifact(records: &[Value], lines: bool, limit: usize) -> SpooledJsonArtifact
     SpooledJsonArtifact::new(
         artifact
             .0
-            .clone()
-            .with_limits(ArtifactLimits::default().answer(limit)),
+            .with_limits(ArtifactLimits::default().page(limit)),
     )
 }
 
@@ -90,7 +89,7 @@ proptest! {
         // Long paths are shortened, and so are values that do not fit into an answer.
         let longest = limit - 513;
         let expected: Vec<_> = path.query(&all).unwrap().into_iter().map(|node| {
-            let place = shorten(&node.path, longest / 4);
+            let place = clip(&node.path, longest / 4);
             let line = format!("{place}: {}", node.value);
             (place, (line.len() <= longest).then_some(line))
         }).collect();
@@ -130,7 +129,7 @@ proptest! {
         let artifact = artifact(&records, lines, limit);
         let (mut rows, mut skip) = (0, 0);
         loop {
-            let page = wait(artifact.json_pluck(&JsonPath::root(), vec!["a".into(), "[*]".into()], skip)).unwrap();
+            let page = wait(artifact.json_pluck(&path("$"), vec!["a".into(), "[*]".into()], skip)).unwrap();
             rows += items(&page).len();
             let Some(next) = noted(&page, "continue with skip=") else { break };
             prop_assert!(next > skip);
@@ -151,7 +150,7 @@ proptest! {
                 expected.push(name);
             }
         }
-        let shown = |name: &String| shorten(&Value::from(name.as_str()).to_string(), (limit - 513) / 2);
+        let shown = |name: &String| clip(&Value::from(name.as_str()).to_string(), (limit - 513) / 2);
         let expected: Vec<String> = expected.into_iter().map(shown).collect();
         prop_assert_eq!(keys, expected);
     }

@@ -288,11 +288,10 @@ fn the_answer_limit_is_configurable() {
     let small = artifact
         .0
         .clone()
-        .with_limits(ArtifactLimits::default().answer(1024));
+        .with_limits(ArtifactLimits::default().page(1024));
     let large = artifact
         .0
-        .clone()
-        .with_limits(ArtifactLimits::default().answer(1 << 20));
+        .with_limits(ArtifactLimits::default().page(1 << 20));
     assert!(get(&SpooledJsonArtifact::new(small), "$[*]").len() <= 1024);
     let answer = get(&SpooledJsonArtifact::new(large), "$[*]");
     assert_eq!(items(&answer).len(), 5001);

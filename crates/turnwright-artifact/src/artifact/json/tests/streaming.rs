@@ -167,7 +167,7 @@ fn a_large_file_is_queried_without_loading_it() {
     let reader = Arc::new(FarReader::new(many(30_000)));
     let artifact = far(&reader, ArtifactKind::JSON);
     let limits = ArtifactLimits::default().parse(1024);
-    let artifact = SpooledJsonArtifact::new(artifact.0.clone().with_limits(limits));
+    let artifact = SpooledJsonArtifact::new(artifact.0.with_limits(limits));
     let nodes = wait(artifact.json_slice(&path("$"), Some(-3), None, None)).unwrap();
     assert_eq!(paths(&nodes), ["$[29997]", "$[29998]", "$[29999]"]);
     let first = wait(artifact.json_get(&path("$[-30000].n"), 0)).unwrap();
@@ -182,7 +182,7 @@ fn a_path_that_needs_all_records_is_limited_by_size() {
     let nodes = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap();
     assert_eq!(paths(&nodes)[0], "$[99]['n']");
     let limits = ArtifactLimits::default().parse(1024);
-    let artifact = SpooledJsonArtifact::new(artifact.0.clone().with_limits(limits));
+    let artifact = SpooledJsonArtifact::new(artifact.0.with_limits(limits));
     let error = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap_err();
     assert_eq!(error.code(), crate::error::ErrorCode::ARTIFACT_TOO_LARGE);
     assert!(

@@ -16,9 +16,6 @@ use crate::error::Error;
 /// Maximum size of the parsed values in bytes. Only a block with aliases can exceed it.
 const UNFOLDED: usize = 256 * 1024;
 
-/// Maximum nesting of brackets. The YAML scanner checks each open bracket for each token.
-const BRACKETS: usize = 128;
-
 /// The key that the TOML parser uses for a date.
 const TOML_DATE: &str = "$__toml_private_datetime";
 
@@ -48,12 +45,6 @@ pub(super) fn parsed(format: FrontmatterFormat, raw: &str) -> Result<Value, Faul
     let seed = Unfold { room: &room };
     match format {
         FrontmatterFormat::Yaml => {
-            if let Some(line) = too_many_brackets(raw) {
-                return Err(Fault {
-                    reason: format!("more than {BRACKETS} nested brackets"),
-                    line: Some(line),
-                });
-            }
             let read = seed.deserialize(yaml_serde::Deserializer::from_str(raw));
             read.map_err(|error| Fault {
                 line: error
@@ -73,24 +64,6 @@ pub(super) fn parsed(format: FrontmatterFormat, raw: &str) -> Result<Value, Faul
             })
         }
     }
-}
-
-/// Returns the line on which too many brackets are open. Quoted brackets count too.
-fn too_many_brackets(raw: &str) -> Option<u64> {
-    let mut open = 0_usize;
-    let mut line = 0;
-    for byte in raw.bytes() {
-        match byte {
-            b'[' | b'{' => open += 1,
-            b']' | b'}' => open = open.saturating_sub(1),
-            b'\n' => line += 1,
-            _ => {}
-        }
-        if open > BRACKETS {
-            return Some(line);
-        }
-    }
-    None
 }
 
 /// Builds a value and counts its expanded size. Both parsers limit the nesting depth.

@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::artifact::markdown::document::Document;
-use crate::artifact::markdown::lines::Lines;
+use crate::artifact::markdown::document::{Document, Lines};
 
 /// Random fragments of Markdown, usually nonsense.
 pub(super) fn fragments() -> impl Strategy<Value = String> {

@@ -37,9 +37,9 @@ async fn a_thematic_break_at_the_start_is_not_frontmatter() {
         2..4
     );
     let reply = answer(&long, "artifact_md_frontmatter", json!({})).await;
-    assert!(reply.contains("not closed within 64 KiB"), "{reply}");
-    let reply = answer("text", "artifact_md_frontmatter", json!({})).await;
-    assert!(reply.contains("neither --- nor +++"), "{reply}");
+    assert!(reply.contains("within 64 KiB"), "{reply}");
+    let same = answer("text", "artifact_md_frontmatter", json!({})).await;
+    assert_eq!(same, reply);
 }
 
 async fn value(text: &str) -> Value {
@@ -119,7 +119,7 @@ async fn the_nesting_of_brackets_is_limited() {
     assert!(
         refusal(&deep("[", 60_000))
             .await
-            .contains("more than 128 nested brackets")
+            .contains("recursion limit")
     );
     assert!(refusal(&deep("- ", 30_000)).await.contains("line 1"));
     let toml = format!("+++\na = {}\n+++\n", "[".repeat(60_000));

@@ -33,7 +33,7 @@ async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec
     let mut args = args.clone();
     loop {
         let page = asked(artifact, name, args.clone()).await.unwrap();
-        assert!(page.len() <= artifact.limits().answer, "{name}");
+        assert!(page.len() <= artifact.limits().page, "{name}");
         pages += 1;
         reply.extend(
             page.lines()
@@ -57,7 +57,7 @@ async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec
 }
 
 fn small(text: String) -> SpooledArtifact {
-    artifact(text).with_limits(ArtifactLimits::default().answer(1024))
+    artifact(text).with_limits(ArtifactLimits::default().page(1024))
 }
 
 #[tokio::test]
@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn pages_stay_within_the_limit_and_show_what_one_large_page_would(text in fragments(), times in 1_usize..10) {
         let text = text.repeat(times);
-        let (narrow, wide) = (small(text.clone()), artifact(text).with_limits(ArtifactLimits::default().answer(1 << 24)));
+        let (narrow, wide) = (small(text.clone()), artifact(text).with_limits(ArtifactLimits::default().page(1 << 24)));
         block_on(async {
             for (name, args) in [
                 ("artifact_md_headings", json!({})),

@@ -4,51 +4,30 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::answer::{FoundLine, Matches};
 use super::long_line::LongLine;
+use super::matches::{FoundLine, Matches};
 use super::pattern::Pattern;
 use crate::artifact::ArtifactRead;
 use crate::artifact::text::index::{LineIndex, Place, STRIDE};
-use crate::artifact::text::line::Line;
-use crate::artifact::text::show;
+use crate::artifact::text::show::{self, Line};
 use crate::error::Error;
 
 /// Collects matching lines. When no more fit, only counts.
 pub(super) struct Collector<'a> {
-    read: &'a ArtifactRead,
-    pattern: &'a Pattern,
-    index: &'a LineIndex,
+    pub(super) read: &'a ArtifactRead,
+    pub(super) pattern: &'a Pattern,
+    pub(super) index: &'a LineIndex,
     /// The number of the first line of the current block.
-    number: u64,
+    pub(super) number: u64,
     /// How far the lines of the current text were counted, and their number.
-    counted: (usize, u64),
-    left: usize,
+    pub(super) counted: (usize, u64),
+    pub(super) left: usize,
     /// Maximum space for one line.
-    share: usize,
+    pub(super) share: usize,
     pub(super) matches: Matches,
 }
 
-impl<'a> Collector<'a> {
-    pub(super) fn new(
-        read: &'a ArtifactRead,
-        pattern: &'a Pattern,
-        index: &'a LineIndex,
-        number: u64,
-        room: usize,
-        matches: Matches,
-    ) -> Self {
-        Collector {
-            read,
-            pattern,
-            index,
-            number,
-            counted: (0, 0),
-            left: room,
-            share: share_of_line(room),
-            matches,
-        }
-    }
-
+impl Collector<'_> {
     fn add(
         &mut self,
         number: u64,
@@ -72,7 +51,10 @@ impl<'a> Collector<'a> {
     /// Returns the line, or the part around the match that fits.
     fn excerpt(&self, line: &[u8]) -> Line {
         let short = line.len() <= self.share && show::cost(line) <= self.share;
-        let Some(hit) = (!short).then(|| self.pattern.find_in_line(line)).flatten() else {
+        let Some(hit) = (!short)
+            .then(|| self.pattern.find_in_part(line, 0..line.len()))
+            .flatten()
+        else {
             return part(line, 0, usize::MAX, false);
         };
         let begin = self.begin_of_part(hit.start as u64, hit.end as u64);

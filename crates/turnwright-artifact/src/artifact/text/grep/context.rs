@@ -2,18 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::answer::{FoundLine, GAP, Matches};
 use super::collect::{part, share_of_line};
-use crate::artifact::text::forward::Forward;
+use super::matches::{FoundLine, GAP, Matches};
+use crate::artifact::text::forward::{Forward, Source};
 use crate::artifact::text::index::LineIndex;
-use crate::artifact::text::source::Source;
 use crate::error::Error;
 
 /// Bytes per read. Context is short.
 const PIECE: usize = 32 * 1024;
 
 /// Adds up to `context` lines before and after each matching line, in one forward pass. Matching lines that no longer fit are
-/// left to the next answer.
+/// left to the next page.
 pub(super) fn add(
     matches: &mut Matches,
     source: &mut Source,

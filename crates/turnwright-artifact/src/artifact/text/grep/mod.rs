@@ -1,21 +1,20 @@
 //! Regular expression search.
 
-mod answer;
 mod blocks;
 mod collect;
 mod context;
 mod long_line;
+mod matches;
 mod pattern;
 
 use std::fmt;
 
-pub use answer::{FoundLine, Matches};
 use blocks::Blocks;
 use collect::Collector;
+pub use matches::{FoundLine, Matches};
 use pattern::Pattern;
 
-use super::forward::Forward;
-use super::source::{PIECE, Source};
+use super::forward::{Forward, PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
@@ -49,13 +48,11 @@ pub(super) struct Sizes {
     pub(super) overlap: usize,
 }
 
-impl Sizes {
-    const USUAL: Sizes = Sizes {
-        block: 256 * 1024,
-        line: 1024 * 1024,
-        overlap: 64 * 1024,
-    };
-}
+const USUAL: Sizes = Sizes {
+    block: 256 * 1024,
+    line: 1024 * 1024,
+    overlap: 64 * 1024,
+};
 
 impl Grep {
     /// Searches for a regular expression in the syntax of the `regex` crate. Look-around and back-references are not supported.
@@ -68,7 +65,7 @@ impl Grep {
             context: 0,
             max: 100,
             start: 0,
-            sizes: Sizes::USUAL,
+            sizes: USUAL,
         }
     }
 
@@ -131,7 +128,7 @@ impl Grep {
 }
 
 impl SpooledArtifact {
-    /// Returns the matching lines that fit into an answer, and the total number of matches.
+    /// Returns the matching lines that fit on a page, and the total number of matches.
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_QUERY` if the pattern is invalid, and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
@@ -144,12 +141,21 @@ impl SpooledArtifact {
     fn search(&self, source: &mut Source, grep: &Grep) -> Result<Matches, Error> {
         let pattern = Pattern::new(&grep.pattern, grep.literal, grep.ignore_case)?;
         let index = &self.shared.lines;
-        let matches = Matches::new(grep, self.limits.answer);
+        let matches = Matches::new(grep, self.limits.page);
         let Some((at, line)) = self.first_line(source, grep.start)? else {
             return Ok(matches);
         };
         let room = self.page().remaining();
-        let mut collector = Collector::new(source.read(), &pattern, index, line, room, matches);
+        let mut collector = Collector {
+            read: source.read(),
+            pattern: &pattern,
+            index,
+            number: line,
+            counted: (0, 0),
+            left: room,
+            share: collect::share_of_line(room),
+            matches,
+        };
         Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut collector)?;
         let mut matches = collector.matches;
         if grep.context > 0 {
@@ -169,12 +175,6 @@ impl SpooledArtifact {
 impl fmt::Debug for Grep {
     /// Omits the pattern, which may contain a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grep")
-            .field("literal", &self.literal)
-            .field("ignore_case", &self.ignore_case)
-            .field("context", &self.context)
-            .field("max", &self.max)
-            .field("start", &self.start)
-            .finish_non_exhaustive()
+        f.write_str("Grep")
     }
 }

@@ -98,11 +98,6 @@ impl Pattern {
         None
     }
 
-    /// Finds the first match in a line.
-    pub(super) fn find_in_line(&self, line: &[u8]) -> Option<Range<usize>> {
-        self.find_in_part(line, 0..line.len())
-    }
-
     /// Finds the first match in a part of a line. `^`, `$` and `\b` take the text around the part into account.
     pub(super) fn find_in_part(&self, line: &[u8], part: Range<usize>) -> Option<Range<usize>> {
         if part.start > part.end || part.end > line.len() {

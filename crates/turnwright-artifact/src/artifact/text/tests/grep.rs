@@ -7,7 +7,7 @@ use crate::ErrorCode;
 use crate::artifact::text::Grep;
 
 fn answer(content: &str, grep: &Grep) -> String {
-    wait(text(content).grep(grep)).unwrap().to_answer()
+    wait(text(content).grep(grep)).unwrap().to_page()
 }
 
 fn count(content: &[u8], grep: &Grep) -> u64 {
@@ -64,7 +64,7 @@ fn a_match_is_shown_even_if_its_context_would_fill_the_answer() {
     content += "HIT\nafter\n";
     let artifact = answering(text(content), 1024);
     let matches = wait(artifact.grep(&Grep::new("HIT").context(100))).unwrap();
-    let answer = matches.to_answer();
+    let answer = matches.to_page();
     assert!(answer.contains("299-some line 299\n300:HIT\n"), "{answer}");
     assert!(answer.contains("[not all context fits"), "{answer}");
     assert!(answer.len() <= 1024);
@@ -194,7 +194,7 @@ fn long_lines_are_shown_around_the_match() {
             &content.as_bytes()[offset..offset + line.bytes.len()]
         );
         assert!(String::from_utf8_lossy(&line.bytes).contains("NEEDLE"));
-        let answer = matches.to_answer();
+        let answer = matches.to_page();
         assert!(answer.starts_with(&format!("0+{offset}:aaa")), "{answer}");
         assert!(answer.contains("\n1:short NEEDLE\n"), "{answer}");
         assert!(answer.contains(&format!(

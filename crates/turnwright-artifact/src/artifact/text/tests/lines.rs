@@ -78,38 +78,38 @@ fn answers_say_how_to_continue() {
     let numbers: String = (0..1000).map(|n| format!("number {n}\n")).collect();
     let artifact = answering(text(numbers), 1024);
     wait(async {
-        let answer = artifact.head(2).await.unwrap().to_answer();
+        let answer = artifact.head(2).await.unwrap().to_page();
         assert_eq!(
             answer,
             "number 0\nnumber 1\n[more lines follow: continue with artifact_cat start=2]"
         );
-        let answer = artifact.head(100).await.unwrap().to_answer();
+        let answer = artifact.head(100).await.unwrap().to_page();
         assert!(
             answer.ends_with("[not all lines fit: continue with artifact_cat start=52 end=100]"),
             "{answer}"
         );
-        let answer = artifact.cat(999..).await.unwrap().to_answer();
+        let answer = artifact.cat(999..).await.unwrap().to_page();
         assert_eq!(answer, "number 999");
-        let answer = artifact.cat(5000..).await.unwrap().to_answer();
+        let answer = artifact.cat(5000..).await.unwrap().to_page();
         assert_eq!(
             answer,
             "[no lines in this range: the artifact has 1000 lines, 0 to 999]"
         );
-        let answer = artifact.cat(7..7).await.unwrap().to_answer();
+        let answer = artifact.cat(7..7).await.unwrap().to_page();
         assert_eq!(
             answer,
             "[the range is empty: `end` must be greater than `start`]"
         );
-        let answer = artifact.tail(2).await.unwrap().to_answer();
+        let answer = artifact.tail(2).await.unwrap().to_page();
         assert_eq!(answer, "number 998\nnumber 999\n[lines 998 to 999]");
-        let answer = artifact.tail(100).await.unwrap().to_answer();
+        let answer = artifact.tail(100).await.unwrap().to_page();
         assert!(
             answer.ends_with("read the earlier ones with artifact_cat start=900 end=954]"),
             "{answer}"
         );
-        let answer = text("").head(5).await.unwrap().to_answer();
+        let answer = text("").head(5).await.unwrap().to_page();
         assert_eq!(answer, "[the artifact is empty]");
-        let answer = text("").tail(5).await.unwrap().to_answer();
+        let answer = text("").tail(5).await.unwrap().to_page();
         assert_eq!(answer, "[the artifact is empty]");
     });
 }
@@ -121,7 +121,7 @@ fn unprintable_bytes_are_escaped_in_answers_only() {
         let excerpt = text(content.to_vec()).head(1).await.unwrap();
         assert_eq!(excerpt.lines[0].bytes, &content[..content.len() - 1]);
         assert_eq!(
-            excerpt.to_answer(),
+            excerpt.to_page(),
             "tab\there \\xFF\\x00 \\x1B[31mred \\xC3 \\xC2\\x85 caf\u{e9}\n\
              [bytes that are not printable UTF-8 are shown as \\xNN]"
         );
@@ -171,7 +171,7 @@ proptest! {
             let cat = artifact.cat(from..from + many).await.unwrap();
             let inside = artifact.cat_from(from..from + many, offset).await.unwrap();
             for excerpt in [&head, &tail, &cat, &inside] {
-                let answer = excerpt.to_answer();
+                let answer = excerpt.to_page();
                 prop_assert!(answer.len() <= budget, "{} bytes of {budget}: {answer}", answer.len());
                 prop_assert!(excerpt.lines.len() as u64 <= many);
                 prop_assert!(!excerpt.is_truncated || !excerpt.lines.is_empty());

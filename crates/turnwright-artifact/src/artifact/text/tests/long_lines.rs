@@ -30,7 +30,7 @@ fn a_match_across_windows_is_found() {
         let numbers: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();
         assert_eq!(numbers, [1, 2], "{before}");
         assert!(matches.windowed);
-        assert!(matches.to_answer().contains("was searched in windows"));
+        assert!(matches.to_page().contains("was searched in windows"));
     }
 }
 
@@ -116,13 +116,13 @@ fn tail_shows_the_end_of_a_long_last_line() {
                 .ends_with("THE END")
         );
         assert_eq!((line.number, line.offset), (None, None));
-        let answer = tail.to_answer();
+        let answer = tail.to_page();
         assert!(
             answer.len() <= 1024 && answer.contains("artifact_cat start=N-1"),
             "{answer}"
         );
         artifact.line_count().await.unwrap();
-        let answer = artifact.tail(5).await.unwrap().to_answer();
+        let answer = artifact.tail(5).await.unwrap().to_page();
         assert!(
             answer.contains("read it from its start with artifact_cat start=1"),
             "{answer}"

@@ -33,7 +33,7 @@ fn text(content: impl Into<Vec<u8>>) -> SpooledArtifact {
 
 /// Sets the maximum size of answers.
 fn answering(artifact: SpooledArtifact, bytes: usize) -> SpooledArtifact {
-    artifact.with_limits(ArtifactLimits::default().answer(bytes))
+    artifact.with_limits(ArtifactLimits::default().page(bytes))
 }
 
 /// Splits content into lines by the specification.

@@ -33,7 +33,7 @@ async fn read_all(artifact: &SpooledArtifact, first: u64) -> Vec<Vec<u8>> {
                 }
             }
         }
-        let answer = excerpt.to_answer();
+        let answer = excerpt.to_page();
         let Some(start) = noted(&answer, "start") else {
             return lines;
         };
@@ -50,8 +50,8 @@ async fn find_all(artifact: &SpooledArtifact, grep: Grep) -> Vec<u64> {
     let mut start = 0;
     loop {
         let matches = artifact.grep(&grep.clone().start(start)).await.unwrap();
-        let answer = matches.to_answer();
-        assert!(answer.len() <= artifact.limits().answer, "{answer}");
+        let answer = matches.to_page();
+        assert!(answer.len() <= artifact.limits().page, "{answer}");
         let numbers: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         let hits = matches.lines.iter().filter(|line| line.matches);

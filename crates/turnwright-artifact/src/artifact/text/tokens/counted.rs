@@ -3,8 +3,8 @@
 use tiktoken::CoreBpe;
 
 use super::TokenCount;
+use crate::artifact::text::forward::{PIECE, Source};
 use crate::artifact::text::show;
-use crate::artifact::text::source::{PIECE, Source};
 use crate::error::Error;
 
 /// Maximum length of a text that is counted at once. The cost of a run without spaces grows faster than its length.

@@ -2,11 +2,10 @@
 
 #[cfg(feature = "tokens")]
 mod counted;
-mod estimated;
 
 use std::fmt;
 
-use super::source::Source;
+use super::forward::{PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
@@ -44,7 +43,7 @@ impl TokenCount {
     /// ```
     #[must_use]
     pub fn of_text(text: &str, model: &str) -> TokenCount {
-        Self::by_vocabulary(text, model).unwrap_or_else(|| estimated::estimate_text(text))
+        Self::by_vocabulary(text, model).unwrap_or_else(|| estimate_text(text))
     }
 
     #[cfg(feature = "tokens")]
@@ -78,7 +77,7 @@ impl SpooledArtifact {
     pub async fn estimate_tokens(&self, encoding: Option<&str>) -> Result<TokenCount, Error> {
         let Some(encoding) = encoding else {
             return self
-                .read_with(|read| estimated::estimate(&mut Source::new(read)))
+                .read_with(|read| estimate(&mut Source::new(read)))
                 .await;
         };
         self.counted(encoding).await
@@ -110,4 +109,42 @@ impl fmt::Display for TokenCount {
             None => write!(f, "about {tokens} tokens (estimate)"),
         }
     }
+}
+
+fn estimate_text(text: &str) -> TokenCount {
+    estimated(quarters_of(text.as_bytes()))
+}
+
+fn estimate(source: &mut Source) -> Result<TokenCount, Error> {
+    let (mut at, mut quarters) = (0, 0);
+    loop {
+        let bytes = source.bytes(at, PIECE)?;
+        if bytes.is_empty() {
+            return Ok(estimated(quarters));
+        }
+        quarters += quarters_of(bytes);
+        at += bytes.len() as u64;
+    }
+}
+
+/// Converts quarters of a token to an estimate.
+fn estimated(quarters: u64) -> TokenCount {
+    TokenCount {
+        tokens: quarters.div_ceil(4),
+        encoding: None,
+        exact: false,
+    }
+}
+
+/// Counts byte by byte: the first byte of a character determines its length, the others count nothing.
+fn quarters_of(bytes: &[u8]) -> u64 {
+    let count = |is: fn(u8) -> bool| bytes.iter().filter(|byte| is(**byte)).count() as u64;
+    let ascii = count(|byte| byte < 0x80);
+    let two = count(|byte| (0xC2..0xE0).contains(&byte));
+    let three = count(|byte| (0xE0..0xF0).contains(&byte));
+    let four = count(|byte| (0xF0..0xF5).contains(&byte));
+    // Bytes that do not belong to any character are not text.
+    let all = bytes.len() as u64;
+    let stray = all.saturating_sub(ascii + 2 * two + 3 * three + 4 * four);
+    ascii + 2 * two + 4 * three + 8 * four + 2 * stray
 }

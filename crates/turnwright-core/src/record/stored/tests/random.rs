@@ -146,7 +146,7 @@ fn artifact() -> impl Strategy<Value = SpooledArtifact> {
         match limits {
             None => artifact,
             Some((answer, parse)) => {
-                artifact.with_limits(ArtifactLimits::default().answer(answer).parse(parse))
+                artifact.with_limits(ArtifactLimits::default().page(answer).parse(parse))
             }
         }
     })

@@ -1,11 +1,11 @@
-//! The answers of the Markdown query tools.
+//! The pages of the Markdown query tools.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::blocks::{self, CodeBlock};
 use super::document::Document;
-use super::links as linked;
+use super::links::{self as linked, Link};
 use super::listing::{Listing, clipped, quoted, span};
 use super::outline::{self, Heading};
 use super::queries::{CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
@@ -24,11 +24,7 @@ pub(super) fn frontmatter(
     _: &Nothing,
 ) -> Result<String, Error> {
     let Some(found) = metadata::frontmatter(document)? else {
-        let none = if metadata::begins(document.text()) {
-            "The document has no frontmatter: the first line could start it, but it is followed by a blank line or not closed within 64 KiB."
-        } else {
-            "The document has no frontmatter: the first line is neither --- nor +++."
-        };
+        let none = "The document has no frontmatter: a line --- or +++ at its start, then no blank line, and the same line again within 64 KiB.";
         let _ = page.line(none);
         return Ok(page.finish());
     };
@@ -154,17 +150,33 @@ fn head_of(block: &CodeBlock) -> String {
 }
 
 pub(super) fn links(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
+    targets(document, page, args, "links", linked::links)
+}
+
+pub(super) fn images(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
+    targets(document, page, args, "images", linked::images)
+}
+
+fn targets(
+    document: &Document,
+    page: Page,
+    args: &Listed,
+    what: &'static str,
+    find: fn(&Document, &Range<usize>, &mut dyn FnMut(Link)),
+) -> Result<String, Error> {
     let within = line_range(document, args.start, args.end);
     let longest = page.remaining() / 5 * 2;
-    let mut listing = Listing::new(page, "links", &within, args.skip);
-    linked::links(document, &document.bytes_of(&within), &mut |link| {
+    let mut listing = Listing::new(page, what, &within, args.skip);
+    find(document, &document.bytes_of(&within), &mut |link| {
         let kind = link.kind;
         let words = if link.text == link.url {
             String::new()
         } else {
             quoted(&link.text, 80) + " -> "
         };
-        let title = titled(link.title.as_deref());
+        let title = link.title.as_deref().map_or_else(String::new, |title| {
+            format!(", title {}", quoted(title, 40))
+        });
         let (lines, url) = (span(&link.lines), clipped(&link.url, longest));
         listing.item(
             link.lines.start,
@@ -172,28 +184,6 @@ pub(super) fn links(document: &Document, page: Page, args: &Listed) -> Result<St
         );
     });
     Ok(listing.finish(document))
-}
-
-pub(super) fn images(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
-    let within = line_range(document, args.start, args.end);
-    let longest = page.remaining() / 5 * 2;
-    let mut listing = Listing::new(page, "images", &within, args.skip);
-    linked::images(document, &document.bytes_of(&within), &mut |image| {
-        let title = titled(image.title.as_deref());
-        let (lines, alt) = (span(&image.lines), quoted(&image.text, 80));
-        let url = clipped(&image.url, longest);
-        listing.item(
-            image.lines.start,
-            &format!("lines {lines}: {alt} -> {url}{title}"),
-        );
-    });
-    Ok(listing.finish(document))
-}
-
-fn titled(title: Option<&str>) -> String {
-    title.map_or_else(String::new, |title| {
-        format!(", title {}", quoted(title, 40))
-    })
 }
 
 pub(super) fn text(document: &Document, mut page: Page, args: &OnLines) -> Result<String, Error> {

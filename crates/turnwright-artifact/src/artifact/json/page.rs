@@ -1,9 +1,10 @@
-//! Builds the answers of JSON queries on a single page.
+//! Builds the page of a JSON query.
 
 use serde_json::Value;
 
 use super::content::Content;
-use super::path::{JsonPath, shorten};
+use super::path::JsonPath;
+use crate::artifact::page::clip;
 use crate::artifact::{ArtifactLimits, Page, counted};
 
 /// The names of the JSON types, as in JSON Schema.
@@ -48,7 +49,7 @@ pub(super) struct Listing {
 
 impl Listing {
     pub(super) fn new(limits: ArtifactLimits, skip: u64) -> Self {
-        let page = Page::new(limits.answer);
+        let page = Page::new(limits.page);
         Listing {
             longest: page.remaining().saturating_sub(1),
             page,
@@ -74,9 +75,9 @@ impl Listing {
         !self.full
     }
 
-    /// Formats a path for the answer.
+    /// Formats a path for the page.
     pub(super) fn place(&self, path: &str) -> String {
-        shorten(path, self.longest / 4)
+        clip(path, self.longest / 4)
     }
 
     /// Counts a node and adds it if it belongs on this page.
@@ -103,7 +104,7 @@ impl Listing {
             self.show(&format!("{head}{text}"))
         } else {
             let length = length.map_or_else(String::new, |length| format!(" of {length}"));
-            let text = shorten(text, (self.longest / 8).min(1024));
+            let text = clip(text, (self.longest / 8).min(1024));
             self.show(&format!("{head}({json_type}{length}, shortened) {text}"))
         };
         if shown {
@@ -154,12 +155,12 @@ impl Listing {
         let summary = summary.unwrap_or_else(|| {
             let reason = content.dead_end(path);
             let reason = reason.map_or_else(String::new, |reason| format!("; {reason}"));
-            let path = shorten(&path.to_string(), 100);
+            let path = clip(&path.to_string(), 100);
             format!("`{path}` matches nothing{reason}")
         });
         self.page.note(&summary);
         if let Some(path) = &self.shortened {
-            let path = shorten(path, 80);
+            let path = clip(path, 80);
             self.page.note(&format!(
                 "shortened values are larger than an answer: look inside with artifact_json_keys path={path}, \
                  artifact_json_slice, or a deeper path"

@@ -1,9 +1,8 @@
-//! Formats matching lines as an answer.
+//! Matching lines, formatted as a page.
 
 use super::Grep;
 use crate::artifact::Page;
-use crate::artifact::text::line::Line;
-use crate::artifact::text::show;
+use crate::artifact::text::show::{self, Line};
 
 /// A matching line or a line of context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +16,8 @@ pub struct FoundLine {
     pub matches: bool,
 }
 
-/// The lines of an artifact that match a pattern, with their context, limited by the size of an answer.
-/// [`to_answer`](Matches::to_answer) adds what was omitted and how to continue.
+/// The lines of an artifact that match a pattern, with their context, limited by the size of a page.
+/// [`to_page`](Matches::to_page) adds what was omitted and how to continue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Matches {
@@ -33,7 +32,7 @@ pub struct Matches {
     pub windowed: bool,
     pub(super) context_cut: bool,
     grep: Grep,
-    answer: usize,
+    page_size: usize,
 }
 
 impl FoundLine {
@@ -49,7 +48,7 @@ impl FoundLine {
         }
     }
 
-    /// The prefix of the line in an answer.
+    /// The prefix of the line on a page.
     fn label(&self) -> String {
         let mark = if self.matches { ':' } else { '-' };
         match self.line.offset {
@@ -67,7 +66,7 @@ impl FoundLine {
 pub(super) const GAP: &str = "--";
 
 impl Matches {
-    pub(super) fn new(grep: &Grep, answer: usize) -> Self {
+    pub(super) fn new(grep: &Grep, page_size: usize) -> Self {
         Matches {
             lines: Vec::new(),
             total: 0,
@@ -75,7 +74,7 @@ impl Matches {
             windowed: false,
             context_cut: false,
             grep: grep.clone(),
-            answer,
+            page_size,
         }
     }
 
@@ -83,11 +82,11 @@ impl Matches {
         self.lines.len() as u64 >= self.grep.max
     }
 
-    /// Formats the lines as an answer: `12:text` for a matching line, `11-text` for a line of context, `--` between lines that
+    /// Formats the lines as a page: `12:text` for a matching line, `11-text` for a line of context, `--` between lines that
     /// are not adjacent. Notes say what was omitted and how to continue.
     #[must_use]
-    pub fn to_answer(&self) -> String {
-        let mut page = Page::new(self.answer);
+    pub fn to_page(&self) -> String {
+        let mut page = Page::new(self.page_size);
         let mut escaped = false;
         let mut last: Option<&FoundLine> = None;
         for line in &self.lines {
