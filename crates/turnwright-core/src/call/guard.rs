@@ -126,9 +126,10 @@ impl Open {
             report_refused(&self.ctx, ids, record.tool(), &error, None);
         }
         let for_model = error.model_text().to_owned();
-        let (results, state) = match self.started {
-            true => (ToolResults::Failure(for_model), CallState::Unknown),
-            false => (ToolResults::Refusal(for_model), CallState::Failed),
+        let (results, state) = if self.started {
+            (ToolResults::Failure(for_model), CallState::Unknown)
+        } else {
+            (ToolResults::Refusal(for_model), CallState::Failed)
         };
         let mut settled = Settled::framework(results);
         settled.edited.clone_from(&self.edited);

@@ -21,8 +21,8 @@ use crate::tool::context::{Call, DispatchContext, Proposed};
 use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
 /// The result of a call that a dead process left open, for the model.
-pub(crate) fn left_open(begun: bool) -> Settled {
-    let text = if begun {
+pub(crate) fn left_open(started: bool) -> Settled {
+    let text = if started {
         "The process ended while the call was running. It may or may not have taken effect. Check before you repeat it."
     } else {
         "The process ended before the call had a result. Nothing was changed. Repeat the call if you need it."
@@ -43,15 +43,15 @@ pub(crate) struct OpenCalls {
     /// In order.
     calls: Vec<Arc<ToolCall>>,
     /// The ledger entries that were started, by the ids of their calls.
-    begun: HashMap<String, Arc<LedgerEntry>>,
+    started: HashMap<String, Arc<LedgerEntry>>,
     next_ordinal: u64,
 }
 
 impl OpenCalls {
-    pub(crate) fn add_line(&mut self, line: Arc<LedgerEntry>) {
-        self.count(line.ordinal);
-        if line.is_open() {
-            self.begun.insert(line.tool_call.to_owned(), line);
+    pub(crate) fn add_entry(&mut self, entry: Arc<LedgerEntry>) {
+        self.count(entry.ordinal);
+        if entry.is_open() {
+            self.started.insert(entry.tool_call.to_owned(), entry);
         }
     }
 
@@ -73,7 +73,7 @@ impl OpenCalls {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.begun.is_empty()
+        self.calls.is_empty() && self.started.is_empty()
     }
 }
 
@@ -81,21 +81,21 @@ impl DispatchContext {
     /// Closes the calls that a turn left open: reconciles those that may have taken effect, and runs the others to completion.
     pub(crate) async fn settle_open_calls(&self, left: OpenCalls) {
         let OpenCalls {
-            calls, mut begun, ..
+            calls, mut started, ..
         } = left;
         let calls = calls.into_iter().map(|call| {
-            let line = begun.remove(call.id());
-            (Some(call), line)
+            let entry = started.remove(call.id());
+            (Some(call), entry)
         });
         let mut left: Vec<_> = calls.collect();
         // Calls without a record have a ledger entry too.
-        let mut unrecorded: Vec<_> = begun.into_values().collect();
+        let mut unrecorded: Vec<_> = started.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
-        left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
+        left.extend(unrecorded.into_iter().map(|entry| (None, Some(entry))));
         let activity = self.turn().gates().activity();
         let waits = activity.wait_for_calls();
-        let findings = left.iter().map(async |(_, line)| match line {
-            Some(line) => self.reconcile(line).await,
+        let findings = left.iter().map(async |(_, entry)| match entry {
+            Some(entry) => self.reconcile(entry).await,
             // It had not started, or it is read-only.
             None => Finding::NotDone,
         });
@@ -107,19 +107,19 @@ impl DispatchContext {
             return;
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
-        for ((call, line), finding) in left.into_iter().zip(findings) {
+        for ((call, entry), finding) in left.into_iter().zip(findings) {
             let proposed = call.as_ref().and_then(|call| Call::again(self, call));
-            match (finding, proposed, call, line) {
+            match (finding, proposed, call, entry) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
-                (Finding::Done(output), _, Some(call), Some(line)) => {
+                (Finding::Done(output), _, Some(call), Some(entry)) => {
                     self.turn().limits().count_call();
-                    done.push((call, line, output));
+                    done.push((call, entry, output));
                 }
                 // Unknown whether it took effect.
-                (_, _, call, Some(line)) => {
+                (_, _, call, Some(entry)) => {
                     self.turn().limits().count_call();
-                    records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self.turn().gates().recorded().closed_of(&line.tool_call);
+                    records.push(Record::from(entry.ended(CallState::Unknown)));
+                    let gates = self.turn().gates().recorded().closed_of(&entry.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
@@ -130,20 +130,20 @@ impl DispatchContext {
             }
         }
         self.put_on_record(records).await;
-        for (call, line, output) in done {
-            self.settle_done(call, line, output).await;
+        for (call, entry, output) in done {
+            self.settle_done(call, entry, output).await;
         }
         self.call_tools(run).await;
     }
 
     /// Asks the tool, then the reconciler of the runner.
-    async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
-        let _counted = self.turn().gates().activity().begin_call(&line.tool_call);
-        let tool = self.tools().get(&line.tool);
+    async fn reconcile(&self, entry: &Arc<LedgerEntry>) -> Finding {
+        let _counted = self.turn().gates().activity().begin_call(&entry.tool_call);
+        let tool = self.tools().get(&entry.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::reconciler) {
             match self
-                .ask_one(&**own, line, TimeLimit::from_now(timeout))
+                .ask_one(&**own, entry, TimeLimit::from_now(timeout))
                 .await
             {
                 Finding::Unknown => {}
@@ -151,7 +151,7 @@ impl DispatchContext {
             }
         }
         match &self.turn().setup().unknown_calls {
-            Some(policy) => self.ask_one(&**policy, line, TimeLimit::none()).await,
+            Some(policy) => self.ask_one(&**policy, entry, TimeLimit::none()).await,
             None => Finding::Unknown,
         }
     }
@@ -159,10 +159,10 @@ impl DispatchContext {
     async fn ask_one(
         &self,
         policy: &dyn Reconcile,
-        line: &Arc<LedgerEntry>,
+        entry: &Arc<LedgerEntry>,
         time: TimeLimit<'_>,
     ) -> Finding {
-        let asked = async { policy.reconcile(UnknownCall::new(self, line)).await };
+        let asked = async { policy.reconcile(UnknownCall::new(self, entry)).await };
         let asked = AssertUnwindSafe(asked).catch_unwind();
         let why = match within(time, self.cancellation(), asked).await {
             Ok(Ok(Ok(finding))) => return finding,
@@ -170,20 +170,20 @@ impl DispatchContext {
             Ok(Err(panic)) => format!("it panicked: {}", text_of(panic)),
             Err(cut) => super::run::describe(cut).1,
         };
-        let tool = &line.tool;
+        let tool = &entry.tool;
         self.turn()
             .warn(format!("reconciling a call of `{tool}` failed: {why}"));
         Finding::Unknown
     }
 
     /// Records a call that is known to have taken effect.
-    async fn settle_done(&self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) {
+    async fn settle_done(&self, call: Arc<ToolCall>, entry: Arc<LedgerEntry>, output: ToolOutput) {
         let proposed = Call::again(self, &call);
         let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
         let checked = match checked {
             // A policy or an approver had changed them.
-            Some(checked) if *checked.args() != line.args => {
-                checked.recheck(line.args.clone().into()).await.ok()
+            Some(checked) if *checked.args() != entry.args => {
+                checked.recheck(entry.args.clone().into()).await.ok()
             }
             checked => checked,
         };
@@ -191,13 +191,13 @@ impl DispatchContext {
             let text = "The call took effect, but its result cannot be shown because the tool has changed since.";
             let settled = Settled::framework(ToolResults::Failure(text.to_owned()));
             let closed = call.closed(settled);
-            let records = vec![line.ended(CallState::Done).into(), closed.into()];
+            let records = vec![entry.ended(CallState::Done).into(), closed.into()];
             self.put_on_record(records).await;
             return;
         };
         checked
             .admitted()
-            .was_done(call, line, output)
+            .was_done(call, entry, output)
             .through_hooks()
             .await
             .settle()
@@ -207,9 +207,9 @@ impl DispatchContext {
 
 impl Call<Admitted> {
     /// Creates the outcome of a call that ran in another process.
-    fn was_done(self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) -> Ran {
+    fn was_done(self, call: Arc<ToolCall>, entry: Arc<LedgerEntry>, output: ToolOutput) -> Ran {
         let mut guard = CallGuard::new(&self.ctx, Some(call));
-        guard.mark_started(&self.stage.checked.tool, None, Some(line));
+        guard.mark_started(&self.stage.checked.tool, None, Some(entry));
         guard.started();
         let (call, _) = self.start(Instant::now());
         Ran {

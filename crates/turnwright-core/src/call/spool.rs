@@ -63,9 +63,10 @@ impl TurnContext {
         kind: ArtifactKind,
     ) -> io::Result<SpooledArtifact> {
         let (spooled, reader) = Spooled::put(&**self.spool(), spool_id, content).await?;
-        let place = match self.spool().can_reopen() {
-            true => Place::Spool(spooled),
-            false => Place::Reader,
+        let place = if self.spool().can_reopen() {
+            Place::Spool(spooled)
+        } else {
+            Place::Reader
         };
         Ok(SpooledArtifact::placed(place, reader, kind))
     }

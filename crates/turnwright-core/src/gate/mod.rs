@@ -78,7 +78,7 @@ pub struct TurnGate {
     /// How long a process waits here if `timeout` is `None`. It is not stored: a suspended turn waits without limit.
     pub(crate) process_timeout: Option<Duration>,
     /// Whether the turn must not be suspended while it waits here.
-    pub(crate) holds_turn: bool,
+    pub(crate) keeps_in_process: bool,
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
@@ -117,7 +117,7 @@ impl TurnGate {
                 document: None,
                 timeout: None,
                 process_timeout: None,
-                holds_turn: false,
+                keeps_in_process: false,
                 accepts: None,
             },
             schema: None,
@@ -197,8 +197,8 @@ impl TurnGateBuilder {
 
     /// Does not suspend the turn while a handler waits here, because the answer is needed in this process. Without it, the turn may
     /// be suspended while the handler of a read-only tool waits; the handler then runs again.
-    pub fn hold_turn(mut self) -> Self {
-        self.gate.holds_turn = true;
+    pub fn keep_in_process(mut self) -> Self {
+        self.gate.keeps_in_process = true;
         self
     }
 

@@ -136,18 +136,17 @@ impl ToolFilter {
         let mut hidden: Vec<&str> = Vec::new();
         for (tool, passes) in judged {
             let (name, ours) = (tool.name(), before.contains(tool.name()));
-            match passes {
-                true if ours => drop(turn.tools().unhide(name)),
-                false if ours || !turn.tools().is_hidden(name) => {
-                    turn.tools().hide(name);
-                    hidden.push(name);
-                }
-                true | false => {}
+            if *passes && ours {
+                turn.tools().unhide(name);
+            } else if !passes && (ours || !turn.tools().is_hidden(name)) {
+                turn.tools().hide(name);
+                hidden.push(name);
             }
         }
-        match before.is_empty() && hidden.is_empty() {
-            true => Ok(()),
-            false => turn.stash().set(&at, hidden).map(drop),
+        if before.is_empty() && hidden.is_empty() {
+            Ok(())
+        } else {
+            turn.stash().set(&at, hidden).map(drop)
         }
     }
 }

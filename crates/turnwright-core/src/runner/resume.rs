@@ -305,7 +305,7 @@ impl TurnContext {
         let (mut own, mut step, mut summary) = (Vec::new(), None, None);
         for record in loaded.into_records() {
             match record {
-                Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
+                Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_entry(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);
                     if gate.state == GateState::Open {

@@ -185,18 +185,20 @@ async fn validate_agrees_with_a_call() {
 async fn a_check_with_the_context_runs_in_calls_and_in_validate_in_only() {
     async fn in_stock(args: Value, ctx: DispatchContext) -> Result<(), Rejection> {
         let stock = ctx.stash().get("stock").unwrap_or_default();
-        match args["n"].as_u64() <= stock.as_u64() {
-            true => Ok(()),
-            false => Err(Rejection::at("/n", "is more than is in stock")),
+        if args["n"].as_u64() <= stock.as_u64() {
+            Ok(())
+        } else {
+            Err(Rejection::at("/n", "is more than is in stock"))
         }
     }
     let tool = Tool::dynamic("order", json!({ "type": "object" }))
         .description("Orders.")
         .check("in_stock", in_stock)
         .check("not_seven", |args: Value| async move {
-            match args["n"] == 7 {
-                true => Err(Rejection::at("/n", "is seven")),
-                false => Ok(()),
+            if args["n"] == 7 {
+                Err(Rejection::at("/n", "is seven"))
+            } else {
+                Ok(())
             }
         })
         .approval(|_: &PendingCall<'_>| Review::ask("it is an order"))

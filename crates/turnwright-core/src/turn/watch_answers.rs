@@ -51,14 +51,14 @@ impl TurnContext {
                 .into_records()
                 .filter_map(Record::downcast::<GateRecord>)
             {
-                self.hear(gate).await;
+                self.apply_recorded_answer(gate).await;
             }
         }
     }
 
     /// Applies a recorded answer to its gate. An answer that the gate does not accept is withdrawn, so that another one can be
     /// given.
-    async fn hear(&self, gate: Arc<GateRecord>) {
+    async fn apply_recorded_answer(&self, gate: Arc<GateRecord>) {
         if gate.answer().is_none() {
             return;
         }

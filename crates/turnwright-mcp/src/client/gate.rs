@@ -54,7 +54,7 @@ pub(super) fn warn_declined(ctx: &ToolContext, alias: &str, reason: &str) {
 
 fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, String> {
     let gate = TurnGate::new(KIND);
-    let gate = if hold { gate.hold_turn() } else { gate };
+    let gate = if hold { gate.keep_in_process() } else { gate };
     let gate = match question {
         Elicitation::Form { message, schema } => {
             let size = schema.to_string().len();

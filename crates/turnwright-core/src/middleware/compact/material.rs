@@ -58,9 +58,10 @@ struct Piece {
 
 fn part(record: &Record, index: u32, piece: Piece) -> RecordBuilder<Retrievable> {
     let id = format!("{}-{index}-{}", record.kind().as_str(), record.id());
-    let text = match piece.text.is_empty() {
-        true => "(empty)".to_owned(),
-        false => piece.text,
+    let text = if piece.text.is_empty() {
+        "(empty)".to_owned()
+    } else {
+        piece.text
     };
     let part = Retrievable::text(text, piece.tier);
     part.id(id).source(piece.source)
@@ -150,9 +151,10 @@ fn media_of(media: &Media) -> Piece {
 
 /// Returns the beginning of an artifact: more of one that the prompt has shown completely.
 async fn artifact_text(artifact: &SpooledArtifact, inline: bool) -> String {
-    let text = match inline && artifact.byte_length() <= LONGEST_RESULT as u64 {
-        true => artifact.inline_text().await,
-        false => artifact.opening().await,
+    let text = if inline && artifact.byte_length() <= LONGEST_RESULT as u64 {
+        artifact.inline_text().await
+    } else {
+        artifact.opening().await
     };
     match text {
         Ok(text) => match artifact.byte_length().saturating_sub(text.len() as u64) {

@@ -88,9 +88,10 @@ impl Compact {
         let before = covered.previous.and_then(|summary| summary.covers());
         let count = |of: fn(&Coverage) -> u64| before.map_or(0, of);
         let (records, exchanges) = (covered.fresh().count() as u64, covered.exchanges());
-        let (summarised, omitted) = match written.is_some() {
-            true => (records, 0),
-            false => (0, records),
+        let (summarised, omitted) = if written.is_some() {
+            (records, 0)
+        } else {
+            (0, records)
         };
         let id = |at: usize| Some(RecordRef::of(units.get(at)?.records.first()?));
         let covers = Coverage {

@@ -143,9 +143,10 @@ impl Writer<'_> {
             }
         };
         let text = text.trim();
-        match text.is_empty() {
-            true => Err("the summariser returned no text".into()),
-            false => Ok(capped(text, most, &self.settings.tokens_of)),
+        if text.is_empty() {
+            Err("the summariser returned no text".into())
+        } else {
+            Ok(capped(text, most, &self.settings.tokens_of))
         }
     }
 }

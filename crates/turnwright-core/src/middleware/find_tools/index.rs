@@ -74,9 +74,10 @@ impl Index {
             let mut best: HashMap<usize, f32, RandomState> = HashMap::default();
             let others = synonyms(word);
             for (found, places) in &self.places {
-                let share = match others.contains(found) {
-                    true => Some(SYNONYM),
-                    false => likeness(word, found),
+                let share = if others.contains(found) {
+                    Some(SYNONYM)
+                } else {
+                    likeness(word, found)
                 };
                 let Some(share) = share else {
                     continue;

@@ -61,9 +61,10 @@ fn answer(ctx: &ToolContext, hidden: &Hidden, found: &[&Tool]) -> ToolOutput {
         return ToolOutput::text("No tool matches. Try other words.");
     }
     let output = ToolOutput::text(format!("{FOUND}\n{}", lines.join("\n")));
-    match third_party {
-        true => output.untrusted(),
-        false => output,
+    if third_party {
+        output.untrusted()
+    } else {
+        output
     }
 }
 

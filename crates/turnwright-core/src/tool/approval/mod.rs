@@ -123,9 +123,12 @@ where
     F: Fn(&PendingCall<'_>) -> bool + Send + Sync,
 {
     let reason = reason.into();
-    move |call: &PendingCall<'_>| match condition(call) {
-        true => Review::ask(reason.clone()),
-        false => Review::Allow,
+    move |call: &PendingCall<'_>| {
+        if condition(call) {
+            Review::ask(reason.clone())
+        } else {
+            Review::Allow
+        }
     }
 }
 

@@ -90,9 +90,10 @@ impl ApprovalPolicy for NoExfiltration {
             }
             _ => return Review::Allow,
         };
-        let review = match self.asks {
-            true => Review::ask(reason),
-            false => Review::deny(reason),
+        let review = if self.asks {
+            Review::ask(reason)
+        } else {
+            Review::deny(reason)
         };
         review.with_sources(decisive(&taint))
     }

@@ -148,22 +148,12 @@ impl ToolRegistry {
     /// Returns the tools that the model sees, in order.
     #[must_use]
     pub fn visible(&self) -> Vec<Tool> {
-        self.select(false)
-    }
-
-    /// Returns the tools that are hidden from the model, in order.
-    #[must_use]
-    pub fn hidden(&self) -> Vec<Tool> {
-        self.select(true)
-    }
-
-    fn select(&self, hidden: bool) -> Vec<Tool> {
         let tools = self.0.read();
-        if tools.hidden.is_empty() && !hidden {
+        if tools.hidden.is_empty() {
             // Allocates once: the length is known.
             return tools.tools().cloned().collect();
         }
-        let wanted = |tool: &&Tool| tools.hidden.contains(tool.name()) == hidden;
+        let wanted = |tool: &&Tool| !tools.hidden.contains(tool.name());
         tools.tools().filter(wanted).cloned().collect()
     }
 
@@ -204,24 +194,6 @@ impl ToolRegistry {
         let mut tools = self.0.write();
         // Avoid a copy if nothing changes.
         tools.hidden.contains(name) && Arc::make_mut(&mut tools).reveal(name)
-    }
-
-    /// Hides exactly these tools. Unknown names are ignored.
-    pub fn set_hidden<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
-        // Collected first: the iterator is user code and may read this registry.
-        let names: Vec<N> = names.into_iter().collect();
-        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let mut tools = self.0.write();
-        let hidden = names
-            .into_iter()
-            .filter_map(|name| Some(Arc::clone(tools.get(name)?.shared_name())))
-            .collect();
-        Arc::make_mut(&mut tools).hidden = hidden;
-    }
-
-    /// Shows all tools.
-    pub fn clear_hidden(&self) {
-        Arc::make_mut(&mut self.0.write()).hidden.clear();
     }
 
     /// Returns whether the tool is hidden.

@@ -53,8 +53,6 @@ enum Step {
     Unregister(usize),
     Hide(usize),
     Unhide(usize),
-    SetHidden(Vec<usize>),
-    ClearHidden,
     Prune,
     Fork,
     MergeInto(usize),
@@ -67,9 +65,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         2 => (name.clone(), 0..9u32, any::<bool>()).prop_map(|(n, f, e)| Step::Overwrite(n, f, e)),
         2 => name.clone().prop_map(Step::Unregister),
         2 => name.clone().prop_map(Step::Hide),
-        1 => name.clone().prop_map(Step::Unhide),
-        1 => proptest::collection::vec(name, 0..4).prop_map(Step::SetHidden),
-        1 => Just(Step::ClearHidden),
+        1 => name.prop_map(Step::Unhide),
         1 => Just(Step::Prune),
         3 => Just(Step::Fork),
         1 => (0..8usize).prop_map(Step::MergeInto),
@@ -109,16 +105,6 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
                 .at(NAMES[*name])
                 .is_some_and(|there| std::mem::take(&mut there.3));
             assert_eq!(registry.unhide(NAMES[*name]), was);
-        }
-        Step::SetHidden(names) => {
-            registry.set_hidden(names.iter().map(|name| NAMES[*name]));
-            for tool in &mut model.0 {
-                tool.3 = names.iter().any(|name| NAMES[*name] == tool.0);
-            }
-        }
-        Step::ClearHidden => {
-            registry.clear_hidden();
-            model.0.iter_mut().for_each(|tool| tool.3 = false);
         }
         Step::Prune => {
             let ephemeral = model.0.iter().filter(|tool| tool.2).count();
@@ -160,7 +146,7 @@ proptest! {
             for (registry, model) in &all {
                 prop_assert_eq!(&Model::of(registry), model);
                 let hidden: Vec<_> = model.0.iter().filter(|tool| tool.3).map(|tool| &tool.0).collect();
-                let shown = registry.hidden();
+                let shown = super::hidden(registry);
                 prop_assert_eq!(shown.iter().map(Tool::name).collect::<Vec<_>>(), hidden);
                 prop_assert_eq!(registry.len(), registry.visible().len() + shown.len());
                 prop_assert_eq!(registry.len(), model.0.len());
