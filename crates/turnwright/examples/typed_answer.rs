@@ -9,7 +9,6 @@ use turnwright::Error;
 use turnwright::Message;
 use turnwright::prelude::*;
 use turnwright::record::Author;
-use turnwright::runner::TypedEvent;
 
 /// The content of a bill.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,9 +86,9 @@ async fn main() -> Result<(), Error> {
 
     println!("a model that corrects its mistakes\n");
     let runner = turnwright::runner(learner).build()?;
-    let typed = runner.run_typed::<Bill>(asked).await;
-    show(&typed.outcome);
-    let bill: Bill = typed.into_answer()?;
+    let outcome = runner.run(TurnInput::new(asked).answer::<Bill>()).await;
+    show(&outcome);
+    let bill: Bill = outcome.answer()?;
     let (items, cents) = (bill.items.join(", "), bill.cents);
     println!(
         "{:>10} │ {cents} {:?} to {} for {items}\n",
@@ -98,27 +97,21 @@ async fn main() -> Result<(), Error> {
 
     println!("a model that does not: three attempts, then an error\n");
     let runner = turnwright::runner(stubborn).build()?;
-    let typed = runner.run_typed::<Bill>(asked).await;
-    println!(
-        "{:>10} │ rejected answers: {}",
-        "model", typed.outcome.iterations
-    );
-    if let Err(error) = typed.into_answer() {
+    let outcome = runner.run(TurnInput::new(asked).answer::<Bill>()).await;
+    println!("{:>10} │ rejected answers: {}", "model", outcome.iterations);
+    if let Err(error) = outcome.answer::<Bill>() {
         println!("{:>10} │ {error}", "you");
     }
 
     println!("\na list while it arrives\n");
     let runner = turnwright::runner(streaming).build()?;
-    let mut turn = runner.start_typed::<Vec<String>>("What is on the bills?");
-    while let Some(event) = turn.next().await {
-        match event {
-            // Not validated: show it, but do not act on it.
-            TypedEvent::Partial(partial) => println!("{:>10} │ {}", "so far", partial.value()),
-            TypedEvent::Reset => println!("{:>10} │ starting over", "so far"),
-            _ => {}
-        }
+    let turn = runner.start(TurnInput::new("What is on the bills?").answer::<Vec<String>>());
+    let mut partial = turn.partial_answers::<serde_json::Value>();
+    while let Some(items) = partial.next().await {
+        // Not validated: show it, but do not act on it.
+        println!("{:>10} │ {items}", "so far");
     }
-    let items = turn.await.into_answer()?;
+    let items: Vec<String> = turn.await.answer()?;
     println!("{:>10} │ {} items", "you", items.len());
     Ok(())
 }

@@ -350,6 +350,11 @@ pub struct TurnStream {
 }
 
 impl TurnStream {
+    /// Returns another reader of the turn. It first gets what happened so far.
+    pub(crate) fn another(&self) -> TurnStream {
+        self.hub.subscribe(true)
+    }
+
     /// Returns the next event of the turn, or `None` once it has ended.
     ///
     /// # Cancel safety

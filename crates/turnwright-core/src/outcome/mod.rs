@@ -11,6 +11,9 @@ pub use turn_held::TurnHeld;
 
 pub(crate) use limit::Stop;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use crate::error::{Error, ErrorCode};
 use crate::gate::{OpenGate, TurnWaiting};
 use crate::record::{
@@ -45,6 +48,8 @@ pub struct TurnOutcome {
     pub status: TurnStatus,
     /// The last complete message of the model in this turn. Empty if there is none.
     pub text: String,
+    /// The typed answer, or why it does not match. `None` if there is no answer, or if the input has no answer type.
+    pub(crate) typed: Option<Result<Value, Error>>,
     /// The records of the turn, in order. For a named conversation, these are the records in the store, except bookkeeping
     /// ([`RecordKind::is_bookkeeping`](crate::record::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
@@ -90,6 +95,7 @@ impl TurnOutcome {
             conversation,
             status: TurnStatus::Failed(error),
             text: String::new(),
+            typed: None,
             records: Vec::new(),
             usage: Usage::default(),
             iterations: 0,
@@ -147,6 +153,24 @@ impl TurnOutcome {
             None => Ok(self.text),
             Some(error) => Err(error),
         }
+    }
+
+    /// Returns the typed answer of a turn whose input has an answer type: see [`TurnInput::answer`](crate::TurnInput::answer).
+    /// [`text`](Self::text) is the answer as the model sent it: JSON, wrapped if
+    /// [`AnswerFormat::is_wrapped`](crate::runner::AnswerFormat::is_wrapped) returns `true`.
+    ///
+    /// # Errors
+    /// See [`into_answer`](Self::into_answer). Also returns `E_INVALID_ANSWER` if no answer of the model matched the type, or if
+    /// the input has no answer type.
+    pub fn answer<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        if let Some(error) = self.error() {
+            return Err(error);
+        }
+        let invalid = |message: &str| Error::new(ErrorCode::INVALID_ANSWER, message);
+        let untyped = "the turn has no typed answer: set its type with `TurnInput::answer`";
+        let value = self.typed.clone().ok_or_else(|| invalid(untyped))??;
+        let unread = "the answer matches its schema but cannot be deserialised";
+        serde_json::from_value(value).map_err(|why| invalid(unread).with_source(why))
     }
 
     /// Iterates over the messages of this turn, of all authors.

@@ -99,6 +99,7 @@ pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
         gates: Some(Gates::new(turn.gates().clone())),
         running: Some(Running::Attached(outcome)),
         cancels: false,
+        format: turn.shared_answer_format(),
     };
     let stream = turn.hub().subscribe(true);
     Some(Turn { handle, stream })
@@ -127,6 +128,7 @@ pub(super) fn elsewhere(
         gates: None,
         running: Some(Running::Elsewhere(outcome)),
         cancels: false,
+        format: None,
     }
 }
 

@@ -5,12 +5,9 @@ use std::sync::Arc;
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
-use super::typed::TypedOutcome;
-use super::typed_turn::TypedTurn;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
 use crate::record::{ConversationInfo, ConversationInfoBuilder};
-use crate::schema::Typed;
 use crate::store::StoreError;
 
 /// The turns of one conversation. Each turn starts with the [`History`](super::History) of the earlier ones; by default that is
@@ -104,12 +101,6 @@ impl Conversation {
             .await
     }
 
-    /// Runs a turn with a typed answer: see [`TurnRunner::run_typed`].
-    pub async fn say_typed<T: Typed>(&mut self, input: impl Into<TurnInput>) -> TypedOutcome<T> {
-        let input = input.into().conversation(Arc::clone(&self.id));
-        self.runner.run_typed(input).await
-    }
-
     /// Resumes a turn of this conversation: see [`TurnRunner::resume`].
     ///
     /// # Errors
@@ -124,11 +115,5 @@ impl Conversation {
     pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
         self.runner
             .start(input.into().conversation(Arc::clone(&self.id)))
-    }
-
-    /// Starts a turn with a typed answer and partial values: see [`TurnRunner::start_typed`].
-    pub fn start_typed<T: Typed>(&mut self, input: impl Into<TurnInput>) -> TypedTurn<T> {
-        let input = input.into().conversation(Arc::clone(&self.id));
-        self.runner.start_typed(input)
     }
 }

@@ -9,6 +9,7 @@ use futures_util::Stream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, TurnStream};
@@ -72,6 +73,8 @@ pub struct TurnHandle {
     pub(super) running: Option<Running>,
     /// Whether dropping this cancels the turn.
     pub(super) cancels: bool,
+    /// The format of the answer, if the turn runs here and has one.
+    pub(super) format: Option<Arc<AnswerFormat>>,
 }
 
 /// Where the outcome of a turn comes from.
@@ -190,6 +193,7 @@ impl TurnHandle {
             gates: None,
             running: Some(Running::Ended(Box::new(outcome))),
             cancels: false,
+            format: None,
         }
     }
 

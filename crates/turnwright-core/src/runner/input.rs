@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::into_tool::IntoTool;
+use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
 use crate::media::Media;
 use crate::principal::Principal;
 use crate::record::Message;
+use crate::schema::Typed;
 use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::store::Waiting;
 use crate::tool::Tool;
@@ -57,6 +59,8 @@ pub struct TurnInput {
     pub(crate) abandons: bool,
     /// Whether the turn is suspended when it can only wait.
     pub(crate) suspends: bool,
+    /// The format of the answer, or why there is none.
+    pub(crate) answer: Option<Result<Arc<AnswerFormat>, Error>>,
 }
 
 /// An observer of events.
@@ -93,6 +97,7 @@ impl TurnInput {
             replays: false,
             abandons: false,
             suspends: false,
+            answer: None,
         }
     }
 
@@ -111,6 +116,46 @@ impl TurnInput {
             resumes: true,
             ..TurnInput::empty().turn_id(turn_id)
         }
+    }
+
+    /// Sets the type of the answer: a struct, a list, an enum, a scalar, an `Option`, a tuple or a map with string keys.
+    /// [`TurnOutcome::answer`](crate::TurnOutcome::answer) returns the value.
+    ///
+    /// The schema of the type is sent to the provider if it supports that. The answer is validated like arguments. If it does not
+    /// match, the model reads why and retries, at most twice ([`AnswerFormat::retries`]). A type that is not an object is wrapped
+    /// for the model as `{"value": …}`. A turn whose type cannot be described fails with `E_INVALID_SCHEMA` before it starts.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnInput};
+    ///
+    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    /// struct Weather {
+    ///     city: String,
+    ///     #[schemars(range(min = -90, max = 60))]
+    ///     celsius: i32,
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer(r#"{"city": "Paris", "celsius": "17"}"#).await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let outcome = runner.run(TurnInput::new("How warm is it in Paris?").answer::<Weather>()).await;
+    /// let weather: Weather = outcome.answer()?;
+    /// assert_eq!(weather, Weather { city: "Paris".to_owned(), celsius: 17 });
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[doc(alias("extract", "structured_output", "generateObject"))]
+    pub fn answer<T: Typed>(mut self) -> Self {
+        self.answer = Some(AnswerFormat::of::<T>().map(Arc::new));
+        self
+    }
+
+    /// Sets the format of the answer, like [`answer`](Self::answer).
+    pub fn answer_format(mut self, format: AnswerFormat) -> Self {
+        self.answer = Some(Ok(Arc::new(format)));
+        self
     }
 
     /// Sets the name of the user who wrote the message, for a conversation of several users: see
@@ -455,26 +500,8 @@ impl From<&Waiting> for ResumeInput {
     }
 }
 
-impl From<&str> for ResumeInput {
-    fn from(turn_id: &str) -> Self {
-        ResumeInput(TurnInput::resume(turn_id))
-    }
-}
-
-impl From<String> for ResumeInput {
-    fn from(turn_id: String) -> Self {
-        ResumeInput(TurnInput::resume(turn_id))
-    }
-}
-
-impl From<&Arc<str>> for ResumeInput {
-    fn from(turn_id: &Arc<str>) -> Self {
-        ResumeInput(TurnInput::resume(Arc::clone(turn_id)))
-    }
-}
-
-impl From<Arc<str>> for ResumeInput {
-    fn from(turn_id: Arc<str>) -> Self {
+impl<T: AsRef<str>> From<T> for ResumeInput {
+    fn from(turn_id: T) -> Self {
         ResumeInput(TurnInput::resume(turn_id))
     }
 }

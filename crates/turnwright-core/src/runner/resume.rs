@@ -6,12 +6,11 @@ use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::stored_turn::replay_record;
 use super::turn_runner::TurnRunner;
-use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Step;
 use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
-use crate::schema::{Typed, escape};
+use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
 };
@@ -99,18 +98,6 @@ impl TurnRunner {
     #[doc(alias("checkpoint", "recover"))]
     pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         Ok(self.start(self.to_resume(turn.into()).await?))
-    }
-
-    /// Resumes a turn with a typed answer: see [`TurnRunner::resume`] and [`TurnRunner::run_typed`].
-    ///
-    /// # Errors
-    /// See [`TurnRunner::resume`].
-    pub async fn resume_typed<T: Typed>(
-        &self,
-        turn: impl Into<ResumeInput>,
-    ) -> Result<TypedTurn<T>, Error> {
-        let input = self.to_resume(turn.into()).await?;
-        Ok(self.start_typed(input))
     }
 
     async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {

@@ -60,7 +60,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     }
     let usage = turn.usage();
     let duration = start.elapsed();
-    let outcome = TurnOutcome {
+    let mut outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         status: ended.how,
@@ -68,10 +68,14 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
             .last_answer()
             .map(|answer| answer.text().to_owned())
             .unwrap_or_default(),
+        typed: None,
         records: turn.journal().records().stored(),
         usage,
         iterations,
     };
+    if let Some(format) = turn.answer_format().filter(|_| outcome.is_answered()) {
+        outcome.typed = Some(format.check(&outcome.text).await);
+    }
     turn.hub().end(|| EventKind::turn_end(&outcome, duration));
     turn.publish(&outcome);
     turn.end();

@@ -168,6 +168,7 @@ impl StoredTurn {
             conversation: self.conversation_id.shared(),
             status,
             text: answers.take(1).collect(),
+            typed: None,
             records: self.records.clone(),
             usage: self.turn.usage,
             iterations: self.turn.iterations,

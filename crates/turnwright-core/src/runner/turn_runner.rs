@@ -9,7 +9,6 @@ use super::history::History;
 use super::input::TurnInput;
 use super::live_turns::LiveTurns;
 use super::run_loop::{Begins, drive};
-use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
@@ -18,6 +17,7 @@ use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
+use crate::schema::Typed;
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
@@ -105,8 +105,29 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let mut input = input.into();
         let hub = self.hub(&mut input);
-        let turn = self.launch(input, Ok(None), hub);
-        turn.cancel_on_drop().outcome().await
+        self.launch(input, hub).cancel_on_drop().outcome().await
+    }
+
+    /// Runs a turn with a [typed answer](super::TurnInput::answer) to its end, and returns the answer. Specify the type as in
+    /// `ask::<Bill>(…)`, or let it be inferred.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// # let runner = turnwright_core::runner(|ctx: turnwright_core::DispatchContext| async move {
+    /// #     ctx.answer(r#"{"value": ["red", "blue"]}"#).await?;
+    /// #     Ok(())
+    /// # })
+    /// # .build()?;
+    /// let colours: Vec<String> = runner.ask("Which colours are in stock?").await?;
+    /// assert_eq!(colours, ["red", "blue"]);
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// See [`TurnOutcome::answer`].
+    #[doc(alias("extract", "generateObject"))]
+    pub async fn ask<T: Typed>(&self, input: impl Into<TurnInput>) -> Result<T, Error> {
+        self.run(input.into().answer::<T>()).await.answer()
     }
 
     /// Starts a turn in its own task. Returns a stream of the turn's events, which yields the outcome when it is awaited.
@@ -115,19 +136,11 @@ impl TurnRunner {
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
     #[doc(alias("stream", "stream_prompt", "streamText"))]
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        self.start_as(input.into(), Ok(None))
-    }
-
-    /// Starts a turn whose answer may have a format. If there is an error in the format, the turn fails before it starts.
-    pub(super) fn start_as(
-        &self,
-        mut input: TurnInput,
-        answer: Result<Option<Arc<AnswerFormat>>, Error>,
-    ) -> Turn {
+        let mut input = input.into();
         let hub = self.hub(&mut input);
         let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input, answer, hub),
+            handle: self.launch(input, hub),
             stream,
         }
     }
@@ -158,16 +171,6 @@ impl TurnRunner {
 
     pub(crate) fn tools(&self) -> &ToolRegistry {
         &self.0.tools
-    }
-
-    /// Creates the outcome of a turn that cannot start.
-    pub(crate) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
-        let fresh_id = || Arc::<str>::from(new_id());
-        TurnOutcome::not_started(
-            input.turn_id.unwrap_or_else(fresh_id),
-            input.conversation.unwrap_or_else(fresh_id),
-            error,
-        )
     }
 
     /// Calls `observer` with the events of all turns of this runner, from now on: call it as a statement. The returned
@@ -211,12 +214,7 @@ impl TurnRunner {
         self.0.events.stream(RUNNER_EVENTS)
     }
 
-    pub(crate) fn launch(
-        &self,
-        input: TurnInput,
-        answer: Result<Option<Arc<AnswerFormat>>, Error>,
-        hub: Arc<EventHub>,
-    ) -> TurnHandle {
+    fn launch(&self, mut input: TurnInput, hub: Arc<EventHub>) -> TurnHandle {
         let turn_id = Arc::clone(hub.turn_id());
         let conversation = Arc::clone(hub.conversation_id());
         let resumed = input.resumes;
@@ -231,8 +229,9 @@ impl TurnRunner {
             let message = "a turn runs in its own task: call this inside a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let (message, answer) = match (input.message(), answer) {
-            (Ok(message), Ok(answer)) => (message, answer),
+        let answer = input.answer.take().transpose();
+        let (message, format) = match (input.message(), answer) {
+            (Ok(message), Ok(format)) => (message, format),
             (Err(error), _) | (_, Err(error)) => return failed(error),
         };
         let begins = match resumed {
@@ -249,7 +248,7 @@ impl TurnRunner {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
-        parts.answer = answer;
+        parts.answer.clone_from(&format);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         if turn.record_store().is_some() && under.is_none() {
@@ -292,6 +291,7 @@ impl TurnRunner {
             gates: Some(gates),
             running: Some(Running::Task(task)),
             cancels,
+            format,
         }
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use turnwright_core::runner::AnswerFormat;
 use turnwright_core::schema::Schema;
 use turnwright_core::{
-    ErrorCode, EventKind, ModelSettings, Tool, ToolContext, TurnOutcome, TurnRunner,
+    ErrorCode, EventKind, ModelSettings, Tool, ToolContext, TurnInput, TurnOutcome, TurnRunner,
 };
 use turnwright_models::Protocol;
 use turnwright_models::retry::RetryPolicy;
@@ -158,9 +158,9 @@ async fn typed(rig: &Rig) -> Outcome {
     let format = AnswerFormat::new("City", Schema::from_document(schema).unwrap());
     let runner = rig.runner();
     let typed = runner
-        .run_formatted::<Value>("Describe Bern.", format)
+        .run(TurnInput::new("Describe Bern.").answer_format(format))
         .await;
-    let answer = typed.into_answer().map_err(|error| error.with_causes())?;
+    let answer: Value = typed.answer().map_err(|error| error.with_causes())?;
     same(
         "answer",
         &answer,

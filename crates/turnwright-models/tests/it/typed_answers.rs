@@ -17,11 +17,7 @@ async fn typed_answer_uses_response_format_and_is_validated() {
         says(r#"{"name": "Bern", "people": 134000}"#),
     ]);
     let runner = turnwright_core::runner(script.model()).build().unwrap();
-    let city = runner
-        .run_typed::<City>("Which city?")
-        .await
-        .into_answer()
-        .unwrap();
+    let city = runner.ask::<City>("Which city?").await.unwrap();
     assert_eq!((city.name.as_str(), city.people), ("Bern", 134_000));
     let values = script.values();
     let format = &values[0]["response_format"];
@@ -53,7 +49,7 @@ async fn response_format_of_the_options_replaces_that_of_a_typed_answer() {
         let options = Options::new().response_format(option);
         let model = script.builder().options(options).build().unwrap();
         let runner = turnwright_core::runner(model).build().unwrap();
-        let answer = runner.run_typed::<Yes>("Is it?").await.into_answer();
+        let answer = runner.ask::<Yes>("Is it?").await;
         assert!(answer.unwrap().yes);
         assert_eq!(script.values()[0].get("response_format"), expected);
         // As text: of two fields with one name, a parser shows only the last.
@@ -78,14 +74,7 @@ async fn typed_answer_schema_can_be_in_the_prompt() {
         let model = script.builder().typed_answers(how).build().unwrap();
         let runner = turnwright_core::runner(model).instructions("Be exact.");
         let runner = runner.build().unwrap();
-        assert!(
-            runner
-                .run_typed::<Yes>("Is it?")
-                .await
-                .into_answer()
-                .unwrap()
-                .yes
-        );
+        assert!(runner.ask::<Yes>("Is it?").await.unwrap().yes);
         let sent = &script.values()[0];
         assert_eq!(sent["response_format"], format);
         let system = sent["messages"][0]["content"].as_str().unwrap();

@@ -154,9 +154,9 @@ impl<'a> Agent<'a> {
         ]);
         let runner = self.attended()?;
         let input = TurnInput::new("Describe Bern.").conversation("c");
-        let typed = runner.run_formatted::<Value>(input, city_format()?).await;
+        let typed = runner.run(input.answer_format(city_format()?)).await;
         let expected = json!({ "name": "Bern", "districts": 6 });
-        same("the answer", typed.into_answer()?, expected)?;
+        same("the answer", typed.answer::<Value>()?, expected)?;
         self.ran(&["look_up Bern"])
     }
 

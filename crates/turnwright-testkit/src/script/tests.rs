@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use turnwright_core::runner::TypedOutcome;
 use turnwright_core::schema::Schema;
 use turnwright_core::trust::TrustTier;
 
@@ -92,8 +91,8 @@ async fn snapshot_has_instructions_memories_retrievables_and_answer_schema() {
         .unwrap();
     let schema = Schema::from_document(json!({ "type": "object" })).unwrap();
     let format = AnswerFormat::new("n", schema.clone());
-    let typed: TypedOutcome<Value> = runner.run_formatted("n?", format).await;
-    assert_eq!(typed.answer.unwrap(), json!({ "n": 1 }));
+    let typed = runner.run(TurnInput::new("n?").answer_format(format)).await;
+    assert_eq!(typed.answer::<Value>().unwrap(), json!({ "n": 1 }));
     let shown = model.request(0);
     assert_eq!(shown.standing_instructions(), ["Be brief."]);
     assert_eq!(shown.memories(), ["Likes tea."]);

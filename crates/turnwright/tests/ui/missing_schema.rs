@@ -1,4 +1,4 @@
-use turnwright::{Tool, TurnRunner, serde, tool};
+use turnwright::{Tool, TurnInput, serde, tool};
 
 #[derive(serde::Deserialize)]
 #[serde(crate = "turnwright::serde")]
@@ -14,8 +14,8 @@ fn typed() {
     let _ = Tool::typed::<NoSchema>("typed");
 }
 
-async fn answer(runner: TurnRunner) {
-    runner.run_typed::<NoSchema>("Hello!").await;
+fn answer() {
+    let _ = TurnInput::new("Hello!").answer::<NoSchema>();
 }
 
 fn main() {}

@@ -114,7 +114,7 @@ struct StoredArtifact<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct StoredLimits {
-    answer: usize,
+    page: usize,
     parse: u64,
 }
 
@@ -133,7 +133,7 @@ impl Stored for SpooledArtifact {
                 (None, Some(StoredBytes::from(&*read)))
             }
         };
-        let ArtifactLimits { answer, parse, .. } = self.limits();
+        let ArtifactLimits { page, parse, .. } = self.limits();
         let stored = StoredArtifact {
             kind: self.kind_name().into(),
             bytes: self.byte_length(),
@@ -141,7 +141,7 @@ impl Stored for SpooledArtifact {
             sha256: spooled.and_then(|spooled| spooled.digest),
             content,
             limits: (self.limits() != ArtifactLimits::default())
-                .then_some(StoredLimits { answer, parse }),
+                .then_some(StoredLimits { page, parse }),
         };
         stored.serialize(to)
     }
@@ -165,8 +165,8 @@ impl Stored for SpooledArtifact {
             (None, None) => return Err(D::Error::missing_field("content")),
         };
         Ok(match stored.limits {
-            Some(StoredLimits { answer, parse }) => {
-                artifact.with_limits(ArtifactLimits::default().answer(answer).parse(parse))
+            Some(StoredLimits { page, parse }) => {
+                artifact.with_limits(ArtifactLimits::default().page(page).parse(parse))
             }
             None => artifact,
         })

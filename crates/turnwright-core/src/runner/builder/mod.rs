@@ -416,7 +416,7 @@ impl TurnRunnerBuilder {
     /// decides on is accepted at the end of the pipeline. Executors need not change.
     ///
     /// The rejected answer and the reason stay in the conversation. Typed answers
-    /// ([`TurnRunner::run_typed`](crate::TurnRunner::run_typed)) reach the layers only if they match their type.
+    /// ([`TurnInput::answer`](crate::TurnInput::answer)) reach the layers only if they match their type.
     ///
     /// Default: `true`.
     ///

@@ -267,6 +267,11 @@ impl TurnContext {
         self.0.wiring.nonce()
     }
 
+    /// Returns the format of the answer, for what outlives the turn.
+    pub(crate) fn shared_answer_format(&self) -> Option<Arc<AnswerFormat>> {
+        self.parts().answer.clone()
+    }
+
     /// Returns a handle that does not keep the turn alive.
     #[must_use]
     pub(crate) fn downgrade(&self) -> WeakTurnContext {

@@ -317,9 +317,9 @@ async fn turns() -> Texts {
     let typed = runner(answering)
         .build()
         .unwrap()
-        .run_typed::<Forecast>("?")
+        .run(TurnInput::new("?").answer::<Forecast>())
         .await;
-    let mismatch = framework_texts(&typed.outcome);
+    let mismatch = framework_texts(&typed);
     // The same text after each attempt.
     let mismatch = mismatch.lines().take(3).collect::<Vec<_>>().join("\n");
     vec![

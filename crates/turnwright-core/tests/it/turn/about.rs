@@ -44,8 +44,8 @@ async fn a_typed_summary_reads_the_conversation_and_leaves_the_store_unchanged()
     assert!(runner.run(say("What broke?")).await.is_answered());
     let before = stored(&store).await;
 
-    let summary = runner.run_typed(TurnInput::new("Summarise this.").about(TALK));
-    let summary: Summary = summary.await.into_answer().unwrap();
+    let summary = runner.ask(TurnInput::new("Summarise this.").about(TALK));
+    let summary: Summary = summary.await.unwrap();
     assert_eq!(summary.topic, "a disk");
     assert_eq!(stored(&store).await, before);
     let asked = model.request(2);

@@ -256,7 +256,7 @@ async fn layers_see_only_typed_answers_that_match() {
         }
     };
     let runner = deciding(&model).dispatch_output(layer).build().unwrap();
-    let number: u8 = runner.run_typed("x").await.into_answer().unwrap();
+    let number: u8 = runner.ask("x").await.unwrap();
     assert_eq!(number, 7);
     assert_eq!(seen.all(), [r#"{"value": 5}"#, r#"{"value": 7}"#]);
 }

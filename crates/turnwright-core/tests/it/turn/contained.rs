@@ -86,28 +86,6 @@ async fn a_panicking_reader_affects_only_its_own_result() {
 }
 
 #[tokio::test]
-async fn a_type_that_panics_on_its_answer_fails_the_turn() {
-    #[derive(Debug, schemars::JsonSchema)]
-    #[schemars(transparent)]
-    struct Panics(#[expect(dead_code, reason = "for its schema")] Inner);
-    #[derive(Debug, schemars::JsonSchema)]
-    struct Inner {
-        #[expect(dead_code, reason = "for its schema")]
-        n: u32,
-    }
-    impl<'de> serde::Deserialize<'de> for Panics {
-        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-            panic!("on purpose")
-        }
-    }
-    let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
-    let runner = runner(model).build().unwrap();
-    let outcome = runner.run_typed::<Panics>("go").await;
-    let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::INVALID_ANSWER);
-}
-
-#[tokio::test]
 async fn on_ack_work_does_not_keep_an_aborted_turn_alive() {
     /// Lives as long as its turn.
     #[derive(Default)]

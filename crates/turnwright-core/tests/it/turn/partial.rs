@@ -1,20 +1,21 @@
 //! Typed answers as they arrive.
 
-use turnwright_core::runner::{TypedEvent, TypedTurn};
+use turnwright_core::schema::Typed;
 
 use super::*;
 
-/// The partial values and resets of a turn, as text.
-async fn seen<T>(turn: &mut TypedTurn<T>) -> Vec<String> {
+/// The partial values of a turn, as text.
+async fn seen(turn: &Turn) -> Vec<String> {
+    let mut values = turn.partial_answers::<Value>();
     let mut seen = Vec::new();
-    while let Some(event) = turn.next().await {
-        match event {
-            TypedEvent::Partial(partial) => seen.push(partial.value().to_string()),
-            TypedEvent::Reset => seen.push("reset".to_owned()),
-            _ => {}
-        }
+    while let Some(value) = values.next().await {
+        seen.push(value.to_string());
     }
     seen
+}
+
+fn start<T: Typed>(runner: &TurnRunner) -> Turn {
+    runner.start(TurnInput::new("x").answer::<T>())
 }
 
 /// A model that sends these messages, the last one as its answer.
@@ -36,53 +37,33 @@ fn streaming(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
 #[tokio::test]
 async fn partial_values_follow_the_deltas_and_precede_the_answer() {
     let runner = streaming(&[&[r#"{"value": ["a"#, r#"b", 1"#, r#"2], "#, "\n", "}"]]);
-    let mut turn = runner.start_typed::<(String, Vec<u8>)>("x");
-    drop(seen(&mut turn).await);
-    let outcome = turn.await;
-    assert!(outcome.answer.is_err(), "it is not validated on the way");
+    let turn = start::<(String, Vec<u8>)>(&runner);
+    drop(seen(&turn).await);
+    let answer = turn.await.answer::<(String, Vec<u8>)>();
+    assert!(answer.is_err(), "it is not validated on the way");
 
     let runner = streaming(&[&["{", r#""value": "#, r#"["a"#, r#"b", "c"#, r#"d"]}"#]]);
-    let mut turn = runner.start_typed::<Vec<String>>("x");
-    let seen = seen(&mut turn).await;
+    let turn = start::<Vec<String>>(&runner);
+    let seen = seen(&turn).await;
     assert_eq!(seen, [r#"["a"]"#, r#"["ab","c"]"#, r#"["ab","cd"]"#]);
-    assert_eq!(turn.await.into_answer().unwrap(), ["ab", "cd"]);
+    assert_eq!(turn.await.answer::<Vec<String>>().unwrap(), ["ab", "cd"]);
 }
 
 #[tokio::test]
 async fn a_repeated_request_resets_the_partial_answer() {
     let runner = streaming(&[&[r#"{"value": ["a"#, "again", r#"{"value": ["b"#, r#""]}"#]]);
-    let mut turn = runner.start_typed::<Vec<String>>("x");
-    let seen = seen(&mut turn).await;
-    assert_eq!(seen, [r#"["a"]"#, "reset", r#"["b"]"#, r#"["b"]"#]);
-    assert_eq!(turn.await.into_answer().unwrap(), ["b"]);
+    let turn = start::<Vec<String>>(&runner);
+    let seen = seen(&turn).await;
+    assert_eq!(seen, [r#"["a"]"#, r#"["b"]"#, r#"["b"]"#]);
+    assert_eq!(turn.await.answer::<Vec<String>>().unwrap(), ["b"]);
 }
 
 #[tokio::test]
 async fn a_rejected_answer_resets_the_partial_answer() {
     let runner = streaming(&[&[r#"{"value": "many"}"#], &[r#"{"value": 7}"#]]);
-    let mut turn = runner.start_typed::<u8>("x");
-    let mut names = Vec::new();
-    while let Some(event) = turn.next().await {
-        names.push(match event {
-            TypedEvent::Turn(event) => event.name().to_owned(),
-            TypedEvent::Partial(partial) => partial.value().to_string(),
-            TypedEvent::Reset => "reset".to_owned(),
-            _ => unreachable!(),
-        });
-    }
-    names.retain(|name| !["messageDelta", "turnStart", "usage", "turnEnd"].contains(&&**name));
-    assert_eq!(
-        names,
-        [
-            r#""many""#,
-            "message",
-            "reset",
-            "answerRejected",
-            "7",
-            "message"
-        ]
-    );
-    assert_eq!(turn.await.into_answer().unwrap(), 7);
+    let turn = start::<u8>(&runner);
+    assert_eq!(seen(&turn).await, [r#""many""#, "7"]);
+    assert_eq!(turn.await.answer::<u8>().unwrap(), 7);
 }
 
 #[tokio::test]
@@ -93,10 +74,10 @@ async fn another_message_resets_the_partial_answer() {
     ]);
     let look = tool("look").handler(|_: Value, _: ToolContext| async { "seen" });
     let runner = runner(model).tool(look.build()).build().unwrap();
-    let mut turn = runner.start_typed::<bool>("x");
-    let seen = seen(&mut turn).await;
-    assert_eq!(seen, [r#"{"looks":"like an answer"}"#, "reset", "true"]);
-    assert!(turn.await.into_answer().unwrap());
+    let turn = start::<bool>(&runner);
+    let seen = seen(&turn).await;
+    assert_eq!(seen, [r#"{"looks":"like an answer"}"#, "true"]);
+    assert!(turn.await.answer::<bool>().unwrap());
 }
 
 #[tokio::test]
@@ -108,23 +89,22 @@ async fn a_user_type_with_optional_fields_reads_partial_values() {
         tags: Vec<String>,
     }
     let runner = streaming(&[&[r#"{"title": "T"#, r#"ea", "tags": ["h"#, r#"ot"]}"#]]);
-    let mut turn = runner.start_typed::<Draft>("x");
+    let turn = start::<Draft>(&runner);
+    let mut partial = turn.partial_answers::<Draft>();
     let mut drafts = Vec::new();
-    while let Some(event) = turn.next().await {
-        if let TypedEvent::Partial(partial) = event {
-            drafts.push(partial.parse::<Draft>().unwrap());
-        }
+    while let Some(draft) = partial.next().await {
+        drafts.push(draft);
     }
     assert_eq!(drafts[0].title.as_deref(), Some("T"));
     assert_eq!(drafts[1].tags, ["h"]);
-    assert_eq!(drafts.last(), turn.await.into_answer().ok().as_ref());
+    assert_eq!(drafts.last(), turn.await.answer().ok().as_ref());
 }
 
 #[tokio::test]
 async fn a_type_without_a_schema_is_an_error_and_the_stream_ends() {
     let runner = streaming(&[]);
-    let mut turn = runner.start_typed::<u128>("x");
-    assert!(seen(&mut turn).await.is_empty());
-    let typed = turn.await;
-    assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::INVALID_SCHEMA);
+    let turn = start::<u128>(&runner);
+    assert!(seen(&turn).await.is_empty());
+    let error = turn.await.answer::<u128>().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
 }

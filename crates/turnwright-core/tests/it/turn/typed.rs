@@ -5,7 +5,6 @@ use serde::Deserialize;
 use turnwright_core::artifact::Inline;
 use turnwright_core::record::Author;
 use turnwright_core::runner::AnswerFormat;
-use turnwright_core::runner::TypedOutcome;
 use turnwright_core::schema::Schema;
 
 use super::*;
@@ -27,17 +26,25 @@ fn paris(celsius: i32) -> Weather {
 const GOOD: &str = r#"{"city": "Paris", "celsius": 17}"#;
 const WRONG: &str = r#"{"city": "Paris", "celsius": 900}"#;
 
-async fn ask(model: &ScriptedModel) -> TypedOutcome<Weather> {
+fn weather_in_paris() -> TurnInput {
+    TurnInput::new("How warm is it in Paris?").answer::<Weather>()
+}
+
+async fn ask(model: &ScriptedModel) -> TurnOutcome {
     let runner = runner(model.clone()).build().unwrap();
-    runner.run_typed("How warm is it in Paris?").await
+    runner.run(weather_in_paris()).await
+}
+
+fn error_of_answer(outcome: &TurnOutcome) -> Error {
+    outcome.answer::<Weather>().unwrap_err()
 }
 
 #[tokio::test]
 async fn the_executor_gets_the_schema_and_a_valid_answer_is_parsed() {
     let model = ScriptedModel::new([Step::say(GOOD)]);
     let typed = ask(&model).await;
-    assert_eq!(typed.outcome.text, GOOD);
-    assert_eq!(typed.into_answer().unwrap(), paris(17));
+    assert_eq!(typed.text, GOOD);
+    assert_eq!(typed.answer::<Weather>().unwrap(), paris(17));
     let shown = model.request(0);
     let schema = shown.answer_schema().expect("the provider may want it");
     assert_eq!(schema["properties"]["celsius"]["maximum"], 60);
@@ -53,7 +60,7 @@ async fn an_answer_is_checked_like_arguments_and_may_be_in_a_code_block() {
     ] {
         let model = ScriptedModel::new([Step::say(words)]);
         assert_eq!(
-            ask(&model).await.into_answer().unwrap(),
+            ask(&model).await.answer::<Weather>().unwrap(),
             paris(17),
             "{words}"
         );
@@ -65,8 +72,8 @@ async fn an_answer_is_checked_like_arguments_and_may_be_in_a_code_block() {
 async fn the_faults_of_an_invalid_answer_are_sent_to_the_model() {
     let model = ScriptedModel::new([Step::say(WRONG), Step::say(GOOD)]);
     let typed = ask(&model).await;
-    assert_eq!(typed.outcome.iterations, 2);
-    assert_eq!(typed.into_answer().unwrap(), paris(17));
+    assert_eq!(typed.iterations, 2);
+    assert_eq!(typed.answer::<Weather>().unwrap(), paris(17));
     let shown = model.request(1);
     let shown_text = shown.messages().last().unwrap();
     assert_eq!(shown_text.author, Author::Framework);
@@ -88,11 +95,8 @@ async fn the_model_may_retry_twice_by_default() {
         Step::say(GOOD),
     ]);
     let typed = ask(&model).await;
-    assert_eq!(code_of(&typed.outcome), "E_INVALID_ANSWER");
-    assert_eq!(
-        typed.answer.unwrap_err().code().as_str(),
-        "E_INVALID_ANSWER"
-    );
+    assert_eq!(code_of(&typed), "E_INVALID_ANSWER");
+    assert_eq!(error_of_answer(&typed).code().as_str(), "E_INVALID_ANSWER");
     assert_eq!(model.unplayed(), [3]);
 
     for retries in [0, 1, 5] {
@@ -101,8 +105,8 @@ async fn the_model_may_retry_twice_by_default() {
         let runner = runner(model.clone()).build().unwrap();
         let format =
             AnswerFormat::new("weather", Schema::of::<Weather>().unwrap()).retries(retries);
-        let typed: TypedOutcome<Weather> = runner.run_formatted("x", format).await;
-        assert!(typed.answer.is_err());
+        let typed = runner.run(TurnInput::new("x").answer_format(format)).await;
+        assert!(typed.answer::<Weather>().is_err());
         assert_eq!(model.request_count(), retries as usize + 1);
     }
 }
@@ -125,8 +129,8 @@ async fn each_try_is_an_iteration_with_the_same_tools() {
         .observer(observed.observer())
         .build()
         .unwrap();
-    let typed: TypedOutcome<Weather> = runner.run_typed("x").await;
-    assert_eq!(typed.answer.unwrap(), paris(17));
+    let weather: Weather = runner.ask("x").await.unwrap();
+    assert_eq!(weather, paris(17));
     assert_eq!(observed.of("dispatchStart").len(), 1);
     assert_eq!(observed.of("iterationStart").len(), 4);
     assert_eq!(observed.of("answerRejected").len(), 1);
@@ -144,10 +148,10 @@ async fn each_try_is_an_iteration_with_the_same_tools() {
 #[tokio::test]
 async fn a_turn_without_an_answer_returns_its_own_error() {
     let refused = ask(&ScriptedModel::new([Step::nack("not my job")])).await;
-    assert_eq!(refused.answer.unwrap_err().message(), "not my job");
+    assert_eq!(error_of_answer(&refused).message(), "not my job");
     let failed = ask(&ScriptedModel::new([Step::fail("no network")])).await;
     assert_eq!(
-        failed.answer.unwrap_err().code(),
+        error_of_answer(&failed).code(),
         ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR
     );
     let silent = ask(&ScriptedModel::new([
@@ -156,15 +160,26 @@ async fn a_turn_without_an_answer_returns_its_own_error() {
         Step::silent(),
     ]))
     .await;
-    assert_eq!(silent.answer.unwrap_err().code(), ErrorCode::INVALID_ANSWER);
+    assert_eq!(error_of_answer(&silent).code(), ErrorCode::INVALID_ANSWER);
 }
 
 #[tokio::test]
 async fn a_type_without_a_schema_is_rejected_before_the_turn() {
     let model = ScriptedModel::new([]);
     let runner = runner(model.clone()).build().unwrap();
-    let typed: TypedOutcome<u128> = runner.run_typed("x").await;
-    assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::INVALID_SCHEMA);
-    assert!(matches!(typed.outcome.status, TurnStatus::Failed(_)));
+    let typed = runner.run(TurnInput::new("x").answer::<u128>()).await;
+    let error = typed.answer::<u128>().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
+    assert!(matches!(typed.status, TurnStatus::Failed(_)));
     assert_eq!(model.request_count(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_without_a_type_is_not_a_typed_one() {
+    let runner = runner(ScriptedModel::new([Step::say(GOOD)]))
+        .build()
+        .unwrap();
+    let error = error_of_answer(&runner.run("x").await);
+    assert_eq!(error.code(), ErrorCode::INVALID_ANSWER);
+    assert!(error.message().contains("`TurnInput::answer`"), "{error}");
 }

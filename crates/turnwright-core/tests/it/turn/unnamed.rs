@@ -143,15 +143,7 @@ async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_behind() {
     let typed = runner(ScriptedModel::new([Step::say(r#"{"number": 17}"#)]))
         .build()
         .unwrap();
-    assert_eq!(
-        typed
-            .run_typed::<Number>("a number?")
-            .await
-            .into_answer()
-            .unwrap()
-            .number,
-        17
-    );
+    assert_eq!(typed.ask::<Number>("a number?").await.unwrap().number, 17);
 
     let failing = runner(ScriptedModel::new([Step::run(|_| async {
         Err("broken".into())

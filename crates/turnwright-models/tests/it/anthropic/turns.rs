@@ -291,11 +291,7 @@ async fn schema_of_a_typed_answer_is_sent_on_request() {
     for how in [TypedAnswers::Prompt, TypedAnswers::JsonSchema] {
         let model = builder(&server.url()).typed_answers(how).build().unwrap();
         let runner = turnwright_core::runner(model).build().unwrap();
-        let city = runner
-            .run_typed::<City>("Which city?")
-            .await
-            .answer
-            .unwrap();
+        let city = runner.ask::<City>("Which city?").await.unwrap();
         assert_eq!(city.name, "Paris");
     }
     let bodies: Vec<Value> = server

@@ -166,18 +166,18 @@ async fn typed_answer_matches_its_schema() {
         let format = AnswerFormat::new("City", Schema::from_document(city()).unwrap());
         let runner = runner.build().unwrap();
         let typed = runner
-            .run_formatted::<City>("Describe the city of Paris.", format)
+            .run(TurnInput::new("Describe the city of Paris.").answer_format(format))
             .await;
-        figures("a typed answer", &name, &typed.outcome);
+        figures("a typed answer", &name, &typed);
         if protocol == Protocol::Anthropic {
             // This server cannot restrict messages to a schema, and the model is too small to follow it.
-            let error = typed.into_answer().map(drop).unwrap_err();
+            let error = typed.answer::<City>().map(drop).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_ANSWER, "{name}: {error}");
             continue;
         }
         // The server received the schema, so no answer had to be repeated.
-        assert_eq!(typed.outcome.iterations, 1, "{name}");
-        let city = typed.into_answer().unwrap();
+        assert_eq!(typed.iterations, 1, "{name}");
+        let city = typed.answer::<City>().unwrap();
         assert!((1..=20).contains(&city.name.chars().count()), "{name}");
         assert!((1..=40).contains(&city.districts), "{name}");
     }

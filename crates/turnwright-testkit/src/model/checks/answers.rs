@@ -1,6 +1,7 @@
 //! Typed answers.
 
 use serde_json::{Value, json};
+use turnwright_core::TurnInput;
 
 use crate::model::agent::city_format;
 use crate::model::exchange::{Exchange, Weather};
@@ -13,8 +14,8 @@ pub(super) async fn validated(exchange: &Exchange<'_>) -> Outcome {
         model::text(r#"{"name": "Bern", "districts": 6}"#, 2),
     ]);
     let runner = exchange.runner()?.tool(Weather::new()?.tool).build()?;
-    let typed = runner.run_formatted::<Value>("Describe Bern.", city_format()?);
-    let answer = typed.await.into_answer()?;
+    let input = TurnInput::new("Describe Bern.").answer_format(city_format()?);
+    let answer: Value = runner.run(input).await.answer()?;
     same(
         "the answer",
         answer,
@@ -26,8 +27,8 @@ pub(super) async fn validated(exchange: &Exchange<'_>) -> Outcome {
 pub(super) async fn schema(exchange: &Exchange<'_>) -> Outcome {
     exchange.replies([model::text(r#"{"name": "Bern", "districts": 6}"#, 2)]);
     let runner = exchange.runner()?.tool(Weather::new()?.tool).build()?;
-    let typed = runner.run_formatted::<Value>("Describe Bern.", city_format()?);
-    typed.await.into_answer()?;
+    let input = TurnInput::new("Describe Bern.").answer_format(city_format()?);
+    runner.run(input).await.answer::<Value>()?;
     // In a field of the request, or in the prompt.
     let body = exchange.body(0)?.to_string();
     ensure(body.contains("districts"), || {

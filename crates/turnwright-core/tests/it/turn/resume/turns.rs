@@ -228,7 +228,7 @@ async fn an_unknown_or_ambiguous_turn_id_is_an_error() {
         assert_eq!(unknown.code(), ErrorCode::UNKNOWN_TURN);
         assert!(unknown.message().contains(turn), "{unknown}");
         let named = TurnInput::resume(turn).conversation(talk);
-        let unknown = runner.resume_typed::<String>(named).await;
+        let unknown = runner.resume(named.answer::<String>()).await;
         assert_eq!(unknown.unwrap_err().code(), ErrorCode::UNKNOWN_TURN);
     }
     let speaks = runner.resume(TurnInput::new("more").turn_id(TURN)).await;
@@ -279,10 +279,11 @@ async fn a_stored_typed_answer_is_checked_and_requested_again_if_invalid() {
         Step::say(r#"{"n": 3}"#),
     ]);
     let runner = world.runner(&model).build().unwrap();
-    let failed = runner.run_typed::<Count>(go_input()).await;
-    assert!(failed.answer.is_err());
-    let again = runner.resume_typed::<Count>(TURN).await;
-    assert_eq!(again.unwrap().await.answer.unwrap().n, 3);
+    let failed = runner.ask::<Count>(go_input()).await;
+    assert!(failed.is_err());
+    let again = runner.resume(TurnInput::resume(TURN).answer::<Count>());
+    let outcome = again.await.unwrap().await;
+    assert_eq!(outcome.answer::<Count>().unwrap().n, 3);
     assert_eq!(model.request_count(), 3);
 }
 
