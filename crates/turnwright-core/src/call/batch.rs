@@ -182,6 +182,10 @@ pub(super) async fn complete_one(call: Call, tool: Option<Tool>) -> Arc<ToolCall
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// The state of a call after the first check.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most calls are admitted, and a step lives shortly"
+)]
 enum Step {
     Refused(Call<Refused>, Option<CallGuard>),
     Admitted(Call<Admitted>, Option<CallGuard>),

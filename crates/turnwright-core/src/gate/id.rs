@@ -65,9 +65,11 @@ pub(crate) struct GateNumbers(Mutex<Counts>);
 #[derive(Default)]
 struct Counts {
     step: Step,
-    /// By kind, call and step.
-    passed: HashMap<(GateKind, Option<Arc<str>>, Option<Step>), u64>,
+    passed: HashMap<NumberedBy, u64>,
 }
+
+/// Gates are numbered per kind, call and step.
+type NumberedBy = (GateKind, Option<Arc<str>>, Option<Step>);
 
 impl GateNumbers {
     /// Returns the current step.

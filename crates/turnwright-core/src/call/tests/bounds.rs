@@ -271,9 +271,9 @@ proptest! {
             prop_assert!(bytes.starts_with(&held));
             prop_assert_eq!(truncated.get(), bytes.len() as u64 > most);
             if truncated.get() {
-                prop_assert!(held.len() as u64 + 3 >= most && held.len() as u64 <= most)
+                prop_assert!(held.len() as u64 + 3 >= most && held.len() as u64 <= most);
             } else {
-                prop_assert_eq!(&held, &bytes)
+                prop_assert_eq!(&held, &bytes);
             }
             let (body, truncated_too) = pieces(&bytes, sizes.clone()).bounded(most);
             prop_assert_eq!(bytes_of(body).await, held);
