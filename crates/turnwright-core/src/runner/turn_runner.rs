@@ -8,7 +8,7 @@ use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
 use super::live_turns::LiveTurns;
-use super::run_loop::{Begins, drive};
+use super::run_loop::{Start, drive};
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
@@ -234,13 +234,14 @@ impl TurnRunner {
             (Ok(message), Ok(format)) => (message, format),
             (Err(error), _) | (_, Err(error)) => return failed(error),
         };
-        let begins = match resumed {
-            true => Begins::Resumed,
-            false => Begins::New {
+        let begin = if resumed {
+            Start::Resumed
+        } else {
+            Start::New {
                 message,
                 stash: input.stash.clone(),
                 abandons: input.abandons,
-            },
+            }
         };
         let suspends = input.suspends;
         let under = input.under.clone();
@@ -261,7 +262,7 @@ impl TurnRunner {
         // Before the task starts, because it may reach a gate immediately.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
-        let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
+        let span = TurnSpan::start(&*self.0.executor, &turn, begin.message());
         // Also if the task is dropped before its end, because the runtime is shut down.
         let live = Arc::clone(&self.0.live);
         live.add(&turn);
@@ -272,7 +273,7 @@ impl TurnRunner {
                 live.remove(&turn);
             }
         });
-        let work = drive(Arc::clone(&self.0), turn, begins);
+        let work = drive(Arc::clone(&self.0), turn, begin);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await
