@@ -262,9 +262,9 @@ impl PartialJson {
         let next = match (text.escape, byte) {
             (Escape::None, b'"') if !text.high => {
                 if text.is_key {
-                    self.state = State::Colon
+                    self.state = State::Colon;
                 } else {
-                    self.ended(at + 1)
+                    self.ended(at + 1);
                 }
                 return;
             }

@@ -105,7 +105,7 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let mut input = input.into();
         let hub = self.hub(&mut input);
-        self.launch(input, hub).cancel_on_drop().outcome().await
+        self.launch(input, &hub).cancel_on_drop().outcome().await
     }
 
     /// Runs a turn with a [typed answer](super::TurnInput::answer) to its end, and returns the answer. Specify the type as in
@@ -140,7 +140,7 @@ impl TurnRunner {
         let hub = self.hub(&mut input);
         let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input, hub),
+            handle: self.launch(input, &hub),
             stream,
         }
     }
@@ -214,7 +214,7 @@ impl TurnRunner {
         self.0.events.stream(RUNNER_EVENTS)
     }
 
-    fn launch(&self, mut input: TurnInput, hub: Arc<EventHub>) -> TurnHandle {
+    fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>) -> TurnHandle {
         let turn_id = Arc::clone(hub.turn_id());
         let conversation = Arc::clone(hub.conversation_id());
         let resumed = input.resumes;
@@ -245,7 +245,7 @@ impl TurnRunner {
         };
         let suspends = input.suspends;
         let under = input.under.clone();
-        let mut parts = match self.parts(input, &hub) {
+        let mut parts = match self.parts(input, hub) {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
