@@ -51,9 +51,10 @@ impl AnswerFormat {
     /// Returns `E_INVALID_SCHEMA` if the type contains something that cannot be described or enforced.
     pub fn of<T: JsonSchema>() -> Result<Self, Error> {
         let wrapped = !is_plain_object::<T>();
-        let schema = match wrapped {
-            true => Schema::of::<Wrapped<T>>()?,
-            false => Schema::of::<T>()?,
+        let schema = if wrapped {
+            Schema::of::<Wrapped<T>>()?
+        } else {
+            Schema::of::<T>()?
         };
         let mut format = AnswerFormat::new(T::schema_name(), schema);
         format.wrapped = wrapped;
@@ -116,9 +117,10 @@ impl AnswerFormat {
 
     /// Returns the caller's value from a partial answer, if there is any yet.
     pub(crate) fn unwrap_partial(&self, value: Value) -> Option<Value> {
-        match self.wrapped {
-            true => unwrap_partial(value),
-            false => Some(value),
+        if self.wrapped {
+            unwrap_partial(value)
+        } else {
+            Some(value)
         }
     }
 
@@ -148,9 +150,10 @@ impl AnswerFormat {
         let (mut operator, mut model) = (Vec::new(), String::new());
         for fault in error.faults() {
             let message = &fault.message;
-            let pointer = match self.wrapped {
-                true => user_pointer(&fault.pointer),
-                false => &fault.pointer,
+            let pointer = if self.wrapped {
+                user_pointer(&fault.pointer)
+            } else {
+                &fault.pointer
             };
             operator.push(format!("{} {message}", place(pointer)));
             model.push_str(&format!("\n- {}: {message}", place(&fault.pointer)));
@@ -186,9 +189,10 @@ fn unfenced(text: &str) -> &str {
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(_), Some(block), Some(_), None) => {
             let (language, inside) = block.split_once('\n').unwrap_or(("", block));
-            match language.trim().chars().all(char::is_alphanumeric) {
-                true => inside.trim(),
-                false => block.trim(),
+            if language.trim().chars().all(char::is_alphanumeric) {
+                inside.trim()
+            } else {
+                block.trim()
             }
         }
         _ => text,

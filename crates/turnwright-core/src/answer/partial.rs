@@ -239,9 +239,10 @@ impl PartialJson {
     /// Handles the end of a value before a position.
     fn ended(&mut self, at: usize) {
         (self.cut, self.in_string) = (Some(at), false);
-        self.state = match self.open.is_empty() {
-            true => State::Done,
-            false => State::AfterValue,
+        self.state = if self.open.is_empty() {
+            State::Done
+        } else {
+            State::AfterValue
         };
     }
 
@@ -260,9 +261,10 @@ impl PartialJson {
     fn in_text(&mut self, text: Text, byte: u8, at: usize) {
         let next = match (text.escape, byte) {
             (Escape::None, b'"') if !text.high => {
-                match text.is_key {
-                    true => self.state = State::Colon,
-                    false => self.ended(at + 1),
+                if text.is_key {
+                    self.state = State::Colon;
+                } else {
+                    self.ended(at + 1);
                 }
                 return;
             }

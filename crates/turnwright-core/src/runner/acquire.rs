@@ -19,7 +19,7 @@ use crate::record::{
 };
 use crate::schema::escape;
 use crate::store::{
-    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError,
+    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError, TurnPlace,
     observe_damaged, observe_lease,
 };
 use crate::tool::context::TurnContext;
@@ -28,13 +28,13 @@ use crate::turn::{apply_once, in_time};
 /// Maximum number of attempts when other processes write to the same conversation.
 const MAX_TRIES: usize = 100;
 /// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MIN_LEASE_WAIT: Duration = Duration::from_secs(5);
 
 /// The first pause between two checks. Later ones are longer.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
+const FIRST_POLL: Duration = Duration::from_millis(2);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 /// After this time, operators are informed about the wait.
-const QUIET: Duration = Duration::from_secs(1);
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// A conversation without a running turn.
 pub(crate) struct Free {
@@ -88,7 +88,7 @@ impl TurnContext {
             if let Some(unspooled) = message.take() {
                 message = Some(self.store_media_of(unspooled).await?);
             }
-            let mut changes = self.given_up(&**store, &free, abandons).await?;
+            let mut changes = self.close_abandoned(&**store, &free, abandons).await?;
             let lease = self.new_lease(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(lease.record()).into()));
@@ -161,7 +161,7 @@ impl TurnContext {
     ) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
-        let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
+        let (mut pause, mut waited) = (FIRST_POLL, Duration::ZERO);
         let (mut first_seen, mut reported) = (None, false);
         loop {
             let loaded = self.read(store, &query).await?;
@@ -226,10 +226,13 @@ impl TurnContext {
                 (lease.fencing_token, lease.renewals, Some(lease.until))
             });
             let renewed = *first_seen.get_or_insert(seen) != seen;
-            if runs_here || renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
+            if runs_here
+                || renewed && waited >= MIN_LEASE_WAIT
+                || self.cancellation().is_cancelled()
+            {
                 return Err(held.into_error());
             }
-            if !reported && waited >= QUIET {
+            if !reported && waited >= REPORT_AFTER {
                 reported = true;
                 self.log(Level::Info, waiting(&held));
                 self.emit(|| EventKind::LeaseWait {
@@ -280,7 +283,7 @@ impl TurnContext {
 
     /// Abandons a turn that was interrupted or suspended, because the conversation continues without it. Closes its calls with
     /// what is known about them, and its gates without an answer.
-    async fn given_up(
+    async fn close_abandoned(
         &self,
         store: &dyn Store,
         free: &Free,
@@ -289,18 +292,15 @@ impl TurnContext {
         let Some(left) = &free.left else {
             return Ok(Vec::new());
         };
-        let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
-        let found = self.read(store, &query).await?;
-        // A damaged one stays as it is. Its position is known anyway.
-        let Some((place, _)) = found.bounds() else {
+        let found = TurnPlace::find(store, self.conversation_id(), left);
+        let Some(TurnPlace { turn, position, .. }) = in_time(self, found).await?? else {
             return Ok(Vec::new());
         };
-        let turn = found
-            .into_records()
-            .find_map(Record::downcast::<TurnRecord>);
+        // A damaged one stays as it is. Its position is known anyway.
+        let turn = turn.ok();
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
-        let loaded = self.read(store, &query.after(place)).await?;
+        let loaded = self.read(store, &query.after(position)).await?;
         self.warn_of(&loaded.damaged);
         let mut damaged = loaded.damaged.iter();
         let doubtful = damaged.any(|record| record.kind == Some(RecordKind::Ledger));
@@ -311,8 +311,8 @@ impl TurnContext {
         }
         let mut changes = Vec::new();
         if let Some(turn) = turn.filter(|turn| suspended || turn.state == TurnState::Running) {
-            let given_up = turn.ended(TurnState::Abandoned, None);
-            changes.push(Change::Put(Arc::new(given_up).into()));
+            let abandoned = turn.ended(TurnState::Abandoned, None);
+            changes.push(Change::Put(Arc::new(abandoned).into()));
         }
         let (closed, unknown) = closed(loaded.into_records(), left, doubtful, suspended);
         changes.extend(closed.into_iter().map(Change::Put));
@@ -379,9 +379,10 @@ fn closed(
         .filter(|call| !begun.contains(call.id()) && doubtful);
     let unknown = begun.len() + doubted.count();
     closed.extend(open.into_iter().map(|call| {
-        let settled = match suspended && !may_have_begun(call.id()) {
-            true => not_approved(),
-            false => left_open(may_have_begun(call.id())),
+        let settled = if suspended && !may_have_begun(call.id()) {
+            not_approved()
+        } else {
+            left_open(may_have_begun(call.id()))
         };
         Record::from(call.closed(settled))
     }));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::run_loop::{End, Play, part, run_pipeline};
+use super::run_loop::{EndedBy, TurnLoop, run_pipeline, until_cancelled};
 use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
@@ -40,13 +40,13 @@ struct Rejection {
     error: Error,
 }
 
-impl Play<'_> {
+impl TurnLoop<'_> {
     /// Accepts the answer of this iteration, or rejects it and lets the model try again.
     pub(super) async fn decide(
         &self,
         ctx: &DispatchContext,
         retries: &mut Retries,
-    ) -> Result<(), End> {
+    ) -> Result<(), EndedBy> {
         let answer = self.turn.last_answer();
         if let Some(rejection) = self.mismatch(&answer).await? {
             return self.reject(rejection, &mut retries.invalid).await;
@@ -73,12 +73,12 @@ impl Play<'_> {
     }
 
     /// Checks the answer against the requested type.
-    async fn mismatch(&self, answer: &Option<Arc<Message>>) -> Result<Option<Rejection>, End> {
+    async fn mismatch(&self, answer: &Option<Arc<Message>>) -> Result<Option<Rejection>, EndedBy> {
         let Some(format) = self.turn.answer_format() else {
             return Ok(None);
         };
         let text = answer.as_ref().map_or("", |answer| answer.text());
-        let checked = part(self.turn, format.check(text)).await?;
+        let checked = until_cancelled(self.turn, format.check(text)).await?;
         Ok(checked.err().map(|error| Rejection {
             answer: answer.clone(),
             text: format!(
@@ -89,7 +89,7 @@ impl Play<'_> {
         }))
     }
 
-    async fn accept(&self, ctx: &DispatchContext) -> Result<(), End> {
+    async fn accept(&self, ctx: &DispatchContext) -> Result<(), EndedBy> {
         if let Some(record) = self.turn.accept_answer() {
             let stored = Box::pin(self.turn.write(vec![record])).await;
             stored.map_err(TurnStatus::Failed)?;
@@ -100,7 +100,7 @@ impl Play<'_> {
     }
 
     /// Stores why an answer was rejected. Fails the turn if there is no retry left.
-    async fn reject(&self, rejection: Rejection, left: &mut u32) -> Result<(), End> {
+    async fn reject(&self, rejection: Rejection, left: &mut u32) -> Result<(), EndedBy> {
         let Rejection {
             answer,
             text,

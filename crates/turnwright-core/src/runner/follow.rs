@@ -21,7 +21,7 @@ use crate::store::{Changes, Store, Stored};
 /// The interval between two queries of the store.
 const PAUSE: Duration = Duration::from_millis(500);
 /// After this many queries without a new record, the reader is informed what it waits for.
-const QUIET_LOOKS: u32 = 2;
+const QUIET_POLLS: u32 = 2;
 /// How many consecutive failures of the store are tolerated.
 const MAX_FAILURES: u32 = 10;
 
@@ -85,12 +85,12 @@ impl Follower {
                 return;
             }
             pause().await;
-            match self.look().await {
+            match self.poll_store().await {
                 Ok(true) => {
                     failures = 0;
                     self.report_quiet();
                 }
-                Ok(false) if self.is_left() => match self.resume().await {
+                Ok(false) if self.can_resume_here() => match self.resume().await {
                     Ok(turn) => return self.forward(turn).await,
                     Err(error) => break error,
                 },
@@ -119,9 +119,9 @@ impl Follower {
 
     /// Tells the reader once that nothing came for a while, because the process that runs the turn may be gone.
     fn report_quiet(&mut self) {
-        let (looks, at_most) = self.quiet;
-        self.quiet.0 = looks.saturating_add(1);
-        if self.quiet.0 == QUIET_LOOKS {
+        let (polls, at_most) = self.quiet;
+        self.quiet.0 = polls.saturating_add(1);
+        if self.quiet.0 == QUIET_POLLS {
             self.hub.emit(|| EventKind::LeaseWait {
                 held_by: Some(self.stored.turn.shared_id()),
                 at_most,
@@ -130,7 +130,7 @@ impl Follower {
     }
 
     /// Returns whether to resume the turn here: its process is gone, or has suspended it without using the answer.
-    fn is_left(&self) -> bool {
+    fn can_resume_here(&self) -> bool {
         let Some(resumes) = &self.resumes else {
             return false;
         };
@@ -168,7 +168,7 @@ impl Follower {
     }
 
     /// Reads new records. Returns whether the turn is still running.
-    async fn look(&mut self) -> Result<bool, Error> {
+    async fn poll_store(&mut self) -> Result<bool, Error> {
         // Checked first: a turn that ended meanwhile has released its lease, and its record says so.
         let left = self.stored.lease_left(&*self.store).await?;
         self.quiet.1 = left.unwrap_or_default();

@@ -13,9 +13,11 @@ use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnStat
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
+    TurnPlace, next_turn,
 };
 use crate::telemetry;
 use crate::tool::context::TurnContext;
+use crate::turn::in_time;
 
 /// The state of a resumed turn.
 pub(crate) struct Resumed {
@@ -155,7 +157,8 @@ impl TurnContext {
             if turn.state == TurnState::Answered {
                 continue;
             }
-            let next = self.next_after(&**store, place).await?;
+            let next = next_turn(&**store, self.conversation_id(), place);
+            let next = in_time(self, next).await??;
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
@@ -239,28 +242,16 @@ impl TurnContext {
 
     /// Loads the turn from the store.
     async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
-        let query = Query::all().kind(RecordKind::Turn).ids([self.turn_id()]);
-        let mut loaded = self.read(store, &query).await?;
-        if let Some(damaged) = loaded.damaged.pop() {
-            return Err(StoreError::damaged(damaged).into());
-        }
-        let found = loaded.records.pop();
-        let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
-            return Err(unknown(self.turn_id(), self.conversation_id()));
-        };
-        let next = self.next_after(store, place).await?;
-        Ok(Found { turn, place, next })
-    }
-
-    /// Returns the position of the next turn, if there is one.
-    async fn next_after(
-        &self,
-        store: &dyn Store,
-        place: Position,
-    ) -> Result<Option<Position>, Error> {
-        let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
-        let later = self.read(store, &query).await?;
-        Ok(later.bounds().map(|(next, _)| next))
+        let (id, conversation_id) = (self.turn_id(), self.conversation_id());
+        let found = in_time(self, TurnPlace::find(store, conversation_id, id)).await??;
+        let found = found.ok_or_else(|| unknown(id, conversation_id))?;
+        Ok(Found {
+            turn: found
+                .turn
+                .map_err(|damaged| StoreError::damaged(*damaged))?,
+            place: found.position,
+            next: found.next,
+        })
     }
 
     /// Rejects a turn with a call or ledger entry that cannot be read: it would be unknown which calls have started.

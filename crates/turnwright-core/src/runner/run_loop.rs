@@ -28,26 +28,26 @@ use crate::telemetry::{self, ModelSpan};
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Runs a turn to its end, whatever happens in it.
-pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
+pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begin: Start) -> TurnOutcome {
     let start = Instant::now();
     let mut iterations = 0;
-    let play = Play {
+    let turn_loop = TurnLoop {
         plan: &plan,
         turn: &turn,
         iterations: &mut iterations,
         before: 0,
     };
     // Boxed, so that it is held once.
-    let steps = Box::pin(play.steps(begins));
-    let played = async {
-        let ended = play_out(&turn, steps).await;
+    let steps = Box::pin(turn_loop.steps(begin));
+    let work = async {
+        let ended = run_to_end(&turn, steps).await;
         // Everything that was started is closed before the end event. Calls that run elsewhere are interrupted.
         turn.cancellation().cancel();
         turn.journal().open_calls().wait().await;
         turn.journal().tasks().wait().await;
         ended
     };
-    let ended = turn.renew_while(turn.watch_answers_while(played)).await;
+    let ended = turn.renew_while(turn.watch_answers_while(work)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
@@ -83,7 +83,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
 }
 
 /// How a turn begins.
-pub(crate) enum Begins {
+pub(crate) enum Start {
     /// With an input and a stash.
     New {
         message: Option<Arc<Message>>,
@@ -95,18 +95,18 @@ pub(crate) enum Begins {
     Resumed,
 }
 
-impl Begins {
+impl Start {
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
-            Begins::New { message, .. } => message.as_deref(),
-            Begins::Resumed => None,
+            Start::New { message, .. } => message.as_deref(),
+            Start::Resumed => None,
         }
     }
 }
 
 /// What the first iteration does.
 #[derive(Default)]
-enum First {
+enum FirstIteration {
     /// Runs the executor, as all others do.
     #[default]
     Execute,
@@ -118,26 +118,26 @@ enum First {
     Output,
 }
 
-impl From<Option<Resumed>> for First {
+impl From<Option<Resumed>> for FirstIteration {
     fn from(resumed: Option<Resumed>) -> Self {
         match resumed {
-            Some(resumed) if resumed.proposed || resumed.answered => First::Decide,
-            Some(resumed) if !resumed.left.is_empty() => First::Settle(resumed.left),
-            Some(resumed) if resumed.step.is_some_and(Step::is_output) => First::Output,
-            _ => First::Execute,
+            Some(resumed) if resumed.proposed || resumed.answered => FirstIteration::Decide,
+            Some(resumed) if !resumed.left.is_empty() => FirstIteration::Settle(resumed.left),
+            Some(resumed) if resumed.step.is_some_and(Step::is_output) => FirstIteration::Output,
+            _ => FirstIteration::Execute,
         }
     }
 }
 
 /// How a turn ended, and where.
-pub(super) struct End {
+pub(super) struct EndedBy {
     pub(super) how: TurnStatus,
     pub(super) pipeline: Option<&'static str>,
 }
 
-impl From<TurnStatus> for End {
+impl From<TurnStatus> for EndedBy {
     fn from(how: TurnStatus) -> Self {
-        End {
+        EndedBy {
             how,
             pipeline: None,
         }
@@ -145,10 +145,10 @@ impl From<TurnStatus> for End {
 }
 
 /// Runs a turn to its end. A timeout cancels it, and so does an uncaught panic.
-async fn play_out(
+async fn run_to_end(
     turn: &TurnContext,
-    work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
-) -> End {
+    work: impl Future<Output = Result<TurnStatus, EndedBy>> + Unpin,
+) -> EndedBy {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let mut suspended = pin!(turn.suspended());
     // What a suspended turn awaits is dropped when this returns.
@@ -192,19 +192,22 @@ async fn play_out(
 
 /// Runs a part of a turn until it ends or the turn is cancelled. On cancellation, what it awaits is dropped. Everything it
 /// started is settled before the next part.
-pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
+pub(super) async fn until_cancelled<T>(
+    turn: &TurnContext,
+    work: impl Future<Output = T>,
+) -> Result<T, EndedBy> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
     turn.journal().tasks().wait().await;
     done.map_err(|_| cancelled())
 }
 
 /// The end of a turn that was cancelled from outside without a reason.
-fn cancelled() -> End {
+fn cancelled() -> EndedBy {
     let reason = "the turn was cancelled".to_owned();
     TurnStatus::Aborted { reason }.into()
 }
 
-pub(super) struct Play<'t> {
+pub(super) struct TurnLoop<'t> {
     pub(super) plan: &'t Plan,
     pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
@@ -224,11 +227,11 @@ fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
     }
 }
 
-impl Play<'_> {
-    async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
+impl TurnLoop<'_> {
+    async fn steps(mut self, begin: Start) -> Result<TurnStatus, EndedBy> {
         let (plan, turn) = (self.plan, self.turn);
-        let resumed = match begins {
-            Begins::New {
+        let resumed = match begin {
+            Start::New {
                 message,
                 stash,
                 abandons,
@@ -237,7 +240,7 @@ impl Play<'_> {
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
-            Begins::Resumed => match Box::pin(turn.resume_turn())
+            Start::Resumed => match Box::pin(turn.resume_turn())
                 .await
                 .map_err(TurnStatus::Failed)?
             {
@@ -246,16 +249,17 @@ impl Play<'_> {
                 None => return Ok(TurnStatus::Answered),
             },
         };
-        let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
+        let loaded = until_cancelled(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
         run_pipeline(&plan.turn_input, turn).await?;
         turn.set_kinds_or_warn();
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
-        let how = match answered && turn.answer_format().is_none() {
+        let how = if answered && turn.answer_format().is_none() {
             // It already has an answer. A typed one is checked again.
-            true => TurnStatus::Answered,
-            false => Box::pin(self.dispatch(resumed.into())).await?,
+            TurnStatus::Answered
+        } else {
+            Box::pin(self.dispatch(resumed.into())).await?
         };
         turn.gates().numbers().enter(Step::TURN_OUTPUT);
         run_pipeline(&plan.turn_output, turn).await?;
@@ -263,7 +267,7 @@ impl Play<'_> {
     }
 
     /// Runs the dispatch of the turn.
-    async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
+    async fn dispatch(&mut self, mut first: FirstIteration) -> Result<TurnStatus, EndedBy> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date.
@@ -284,7 +288,7 @@ impl Play<'_> {
             tokio::task::coop::consume_budget().await;
             // Open calls are always settled, as not run if the budget does not allow them. A proposed answer is always decided
             // on.
-            let begins = matches!(first, First::Execute);
+            let begins = matches!(first, FirstIteration::Execute);
             if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
                 return Err(TurnStatus::Limit(limit).into());
             }
@@ -298,9 +302,9 @@ impl Play<'_> {
                     .saturating_add(*self.iterations)
                     .saturating_add(1);
                 let step = match &first {
-                    First::Settle(_) => Step::execute(next),
-                    First::Decide | First::Output => Step::output(next),
-                    First::Execute => Step::input(next),
+                    FirstIteration::Settle(_) => Step::execute(next),
+                    FirstIteration::Decide | FirstIteration::Output => Step::output(next),
+                    FirstIteration::Execute => Step::input(next),
                 };
                 self.turn.gates().numbers().enter(step);
                 self.turn.wait_for_suspension(None).await;
@@ -325,9 +329,9 @@ impl Play<'_> {
         &self,
         ctx: &DispatchContext,
         artifact_tools: &SharedArtifactTools,
-        first: First,
+        first: FirstIteration,
         retries: &mut Retries,
-    ) -> Result<(), End> {
+    ) -> Result<(), EndedBy> {
         let numbers = self.turn.gates().numbers();
         let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
@@ -337,7 +341,7 @@ impl Play<'_> {
         artifact_tools
             .refresh(ctx.turn())
             .map_err(TurnStatus::Failed)?;
-        if !matches!(first, First::Output) {
+        if !matches!(first, FirstIteration::Output) {
             numbers.enter(Step::input(number));
             run_pipeline(&self.plan.dispatch_input, ctx).await?;
             if ctx.is_over() {
@@ -346,27 +350,29 @@ impl Play<'_> {
             numbers.enter(Step::execute(number));
         }
         let proposed = match first {
-            First::Settle(open) => {
-                Box::pin(part(self.turn, ctx.settle_open_calls(open))).await?;
+            FirstIteration::Settle(open) => {
+                Box::pin(until_cancelled(self.turn, ctx.settle_open_calls(open))).await?;
                 false
             }
-            First::Decide => true,
-            First::Execute => {
+            FirstIteration::Decide => true,
+            FirstIteration::Execute => {
                 self.turn.report_to_outer_call();
                 self.execute(ctx).await?
             }
-            First::Output => false,
+            FirstIteration::Output => false,
         };
         numbers.enter(Step::output(number));
-        match proposed {
-            true => Box::pin(self.decide(ctx, retries)).await,
-            false if ctx.is_over() => Ok(()),
-            false => run_pipeline(&self.plan.dispatch_output, ctx).await,
+        if proposed {
+            Box::pin(self.decide(ctx, retries)).await
+        } else if ctx.is_over() {
+            Ok(())
+        } else {
+            run_pipeline(&self.plan.dispatch_output, ctx).await
         }
     }
 
     /// Informs the model that this is its last iteration, if enabled.
-    async fn announce_last(&self, iteration: u32) -> Result<(), End> {
+    async fn announce_last(&self, iteration: u32) -> Result<(), EndedBy> {
         let setup = self.turn.setup();
         let is_last = iteration == setup.iteration_limit && iteration > 1;
         if !is_last || !setup.announces_last_iteration {
@@ -380,14 +386,14 @@ impl Play<'_> {
     }
 
     /// Runs the executor. Returns whether it proposed an answer.
-    async fn execute(&self, ctx: &DispatchContext) -> Result<bool, End> {
+    async fn execute(&self, ctx: &DispatchContext) -> Result<bool, EndedBy> {
         let executor = &self.plan.executor;
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
         if self.turn.decides_answers() {
             ctx.signals().begin_proposing();
         }
-        let ended = part(self.turn, span.instrument(run)).await;
+        let ended = until_cancelled(self.turn, span.instrument(run)).await;
         let proposed = ctx.signals().end_proposing();
         let failed = match ended? {
             Ok(done) => done.err().map(executor_failed),
@@ -417,11 +423,11 @@ fn executor_failed(error: BoxError) -> Error {
 }
 
 /// Runs a pipeline. A pipeline that was left because of a signal or an abort has succeeded, and nothing follows it.
-pub(super) async fn run_pipeline<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+pub(super) async fn run_pipeline<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), EndedBy>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {
-    let passed = part(ctx.as_ref(), pipeline.run(ctx.clone())).await?;
+    let passed = until_cancelled(ctx.as_ref(), pipeline.run(ctx.clone())).await?;
     let called_off = ctx.as_ref().cancellation().is_cancelled();
     let error = match passed {
         Ok(()) | Err(Broken::ShortCircuited(_)) if called_off => return Err(cancelled()),
@@ -429,7 +435,7 @@ where
         Err(Broken::ShortCircuited(_)) if (pipeline.over)(ctx) => return Ok(()),
         Err(Broken::Failed(error) | Broken::ShortCircuited(error)) => error,
     };
-    Err(End {
+    Err(EndedBy {
         how: TurnStatus::Failed(error),
         pipeline: Some(pipeline.name),
     })

@@ -12,7 +12,7 @@ use crate::record::{
     TurnState,
 };
 use crate::store::{
-    ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
+    ConversationId, Position, Query, Revision, Store, StoreExt as _, TurnPlace, observe_lease,
 };
 use crate::tool::registry::ToolRegistry;
 
@@ -39,19 +39,18 @@ impl StoredTurn {
         turn_id: &str,
         tools: &ToolRegistry,
     ) -> Result<Option<Self>, Error> {
-        let query = Query::all().kind(RecordKind::Turn).ids([turn_id]);
-        let found = store.load(conversation_id, &query).await?.records.pop();
-        let Some(place) = found.map(|found| found.position) else {
+        let found = TurnPlace::find(store, conversation_id, turn_id).await?;
+        let Some(TurnPlace {
+            position: place,
+            next,
+            ..
+        }) = found.filter(|found| found.turn.is_ok())
+        else {
             return Ok(None);
         };
-        let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
-        let next = store.load(conversation_id, &query).await?.bounds();
         // Read the turn and its records in one query, so that they have the same revision.
         let mut query = Query::all();
-        (query.after, query.before) = (
-            place.0.checked_sub(1).map(Position),
-            next.map(|next| next.0),
-        );
+        (query.after, query.before) = (place.0.checked_sub(1).map(Position), next);
         let loaded = store.load(conversation_id, &query).await?;
         let revision = loaded.revision;
         let (mut turn, mut records, mut gates) = (None, Vec::new(), Vec::new());

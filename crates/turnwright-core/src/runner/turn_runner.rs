@@ -8,7 +8,7 @@ use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
 use super::live_turns::LiveTurns;
-use super::run_loop::{Begins, drive};
+use super::run_loop::{Start, drive};
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
@@ -105,7 +105,7 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let mut input = input.into();
         let hub = self.hub(&mut input);
-        self.launch(input, hub).cancel_on_drop().outcome().await
+        self.launch(input, &hub).cancel_on_drop().outcome().await
     }
 
     /// Runs a turn with a [typed answer](super::TurnInput::answer) to its end, and returns the answer. Specify the type as in
@@ -140,7 +140,7 @@ impl TurnRunner {
         let hub = self.hub(&mut input);
         let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input, hub),
+            handle: self.launch(input, &hub),
             stream,
         }
     }
@@ -214,7 +214,7 @@ impl TurnRunner {
         self.0.events.stream(RUNNER_EVENTS)
     }
 
-    fn launch(&self, mut input: TurnInput, hub: Arc<EventHub>) -> TurnHandle {
+    fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>) -> TurnHandle {
         let turn_id = Arc::clone(hub.turn_id());
         let conversation = Arc::clone(hub.conversation_id());
         let resumed = input.resumes;
@@ -234,17 +234,18 @@ impl TurnRunner {
             (Ok(message), Ok(format)) => (message, format),
             (Err(error), _) | (_, Err(error)) => return failed(error),
         };
-        let begins = match resumed {
-            true => Begins::Resumed,
-            false => Begins::New {
+        let begin = if resumed {
+            Start::Resumed
+        } else {
+            Start::New {
                 message,
                 stash: input.stash.clone(),
                 abandons: input.abandons,
-            },
+            }
         };
         let suspends = input.suspends;
         let under = input.under.clone();
-        let mut parts = match self.parts(input, &hub) {
+        let mut parts = match self.parts(input, hub) {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
@@ -261,7 +262,7 @@ impl TurnRunner {
         // Before the task starts, because it may reach a gate immediately.
         let gates = Gates::new(turn.gates().clone());
         let cancellation = turn.cancellation().clone();
-        let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
+        let span = TurnSpan::start(&*self.0.executor, &turn, begin.message());
         // Also if the task is dropped before its end, because the runtime is shut down.
         let live = Arc::clone(&self.0.live);
         live.add(&turn);
@@ -272,7 +273,7 @@ impl TurnRunner {
                 live.remove(&turn);
             }
         });
-        let work = drive(Arc::clone(&self.0), turn, begins);
+        let work = drive(Arc::clone(&self.0), turn, begin);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Batch, ConversationId, Loaded, Query, Store, StoreError};
+use super::{Batch, ConversationId, Loaded, Query, Store, StoreError, TurnPlace};
 use crate::error::{Error, ErrorCode};
 use crate::gate::{admitted, check};
-use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnState};
 use crate::schema::{Schema, escape};
 
 /// Maximum number of attempts when others write to the same conversation.
@@ -100,11 +100,8 @@ async fn check_turn(
     conversation: &ConversationId,
     gate: &GateRecord,
 ) -> Result<(), Error> {
-    let query = Query::all().kind(RecordKind::Turn).ids([&*gate.turn_id]);
-    let loaded = store.load(conversation, &query).await?;
-    let turn = loaded
-        .into_records()
-        .find_map(Record::downcast::<TurnRecord>);
+    let found = TurnPlace::find(store, conversation, &gate.turn_id).await?;
+    let turn = found.and_then(|found| found.turn.ok());
     let over = turn.map(|turn| turn.state).filter(|state| {
         matches!(
             state,

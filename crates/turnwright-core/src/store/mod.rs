@@ -45,6 +45,7 @@ mod lease_expiry;
 mod memory;
 mod pages;
 mod query;
+mod turn_place;
 mod turns;
 mod waiting;
 
@@ -76,6 +77,7 @@ pub use waiting::{Waiting, WaitingQuery, WaitingState};
 pub(crate) use answer_gate::answer_gate;
 pub(crate) use conversation_info::{conversation_info, update_conversation_info};
 pub(crate) use lease_expiry::observe_damaged;
+pub(crate) use turn_place::{TurnPlace, next_turn};
 
 /// A record store. Records are grouped by conversation and identified by kind and id.
 ///

@@ -16,9 +16,10 @@ const NOTE: usize = 128;
 
 /// Shortens a text that is too long.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
-    match text.len() <= MOST {
-        true => text.into(),
-        false => cut(text, MOST).into(),
+    if text.len() <= MOST {
+        text.into()
+    } else {
+        cut(text, MOST).into()
     }
 }
 

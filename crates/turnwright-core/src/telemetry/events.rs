@@ -36,9 +36,10 @@ pub(crate) fn log(turn: &TurnContext, level: Level, message: &str) {
 
 /// Emits a warning. The framework's warnings quote errors, which may contain any content.
 pub(crate) fn warning(turn: &TurnContext, message: &str) {
-    let message = match turn.setup().trace_content {
-        true => message,
-        false => "warning: see the turn's events for details",
+    let message = if turn.setup().trace_content {
+        message
+    } else {
+        "warning: see the turn's events for details"
     };
     log(turn, Level::Warn, message);
 }
@@ -65,10 +66,7 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
             { names::PIPELINE } = pipeline
         },
         "{}",
-        match content {
-            true => content::text(failure.message()),
-            false => "the turn failed".into(),
-        }
+        if content { content::text(failure.message()) } else { "the turn failed".into() }
     );
 }
 

@@ -64,10 +64,7 @@ impl OpenText {
         if let TextKind::ToolCall { tool } = &mut self.kind
             && tool.len() < MAX_NAME
         {
-            *tool = match tool.is_empty() {
-                true => name.into(),
-                false => format!("{tool}{name}").into(),
-            };
+            *tool = format!("{tool}{name}").into();
         }
     }
 

@@ -110,11 +110,9 @@ fn of_kinds(kinds: &[RecordKind]) -> Query {
 }
 
 fn honoured(part: &str, is_honoured: bool) -> Result<(), Error> {
-    match is_honoured {
-        true => Ok(()),
-        false => {
-            let message = format!("the store returned records that `Query::{part}` excludes");
-            Err(Error::new(ErrorCode::STORE_ERROR, message))
-        }
+    if is_honoured {
+        return Ok(());
     }
+    let message = format!("the store returned records that `Query::{part}` excludes");
+    Err(Error::new(ErrorCode::STORE_ERROR, message))
 }
