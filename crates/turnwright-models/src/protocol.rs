@@ -156,6 +156,7 @@ impl Protocol {
     ///
     /// # Errors
     /// Like [`Protocol::decode`].
+    #[doc(hidden)]
     pub fn describe_response(
         self,
         status: u16,
@@ -178,6 +179,7 @@ impl Protocol {
 
     /// Returns a reply as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage`, and what else
     /// the protocol has.
+    #[doc(hidden)]
     #[must_use]
     pub fn describe(self, reply: &Reply) -> Value {
         let calls = reply.tool_calls.iter().map(|call| {
