@@ -22,7 +22,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use turnwright_core::Cancellation;
 
@@ -80,20 +80,6 @@ impl Handler {
         let caller = self.server.caller(&context.extensions);
         let result = self.methods().call(M::VALUE, params, caller).await;
         result.unwrap_or_else(|| Err(ErrorData::method_not_found::<M>()))
-    }
-
-    /// Calls a method whose result has no content.
-    async fn acknowledged<M: ConstString>(
-        &self,
-        params: impl Serialize,
-        context: &Context,
-    ) -> Result<(), ErrorData> {
-        let caller = self.server.caller(&context.extensions);
-        let result = self.methods().call_raw(M::VALUE, params, caller).await;
-        result.map_or_else(
-            || Err(ErrorData::method_not_found::<M>()),
-            |done| done.map(drop),
-        )
     }
 }
 
@@ -268,8 +254,8 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        self.acknowledged::<SubscribeRequestMethod>(request, &context)
-            .await
+        let done = self.added::<SubscribeRequestMethod, IgnoredAny>(request, &context);
+        done.await.map(drop)
     }
 
     async fn unsubscribe(
@@ -277,8 +263,8 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        self.acknowledged::<UnsubscribeRequestMethod>(request, &context)
-            .await
+        let done = self.added::<UnsubscribeRequestMethod, IgnoredAny>(request, &context);
+        done.await.map(drop)
     }
 
     async fn on_custom_request(
