@@ -315,7 +315,7 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
             retrievable(),
             "/content",
             json!(null),
-            "content: expected",
+            "content: is missing",
         ),
         (
             Kind::Ledger,
