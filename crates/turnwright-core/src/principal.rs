@@ -12,7 +12,8 @@ use crate::validate::Violations;
 /// The id of a person or a service: who a turn acts for ([`TurnInput::principal`](crate::TurnInput::principal)). Cheap to clone.
 ///
 /// It is your text, such as the subject of a login; Turnwright compares it and knows nothing else of it. It has 1 to 256
-/// characters, none of them control or invisible characters. Like a conversation id, it is checked where it is used, and when
+/// characters, none of them control or invisible characters, and no space at either end. Ids are compared exactly: `ada` and `Ada` are two
+/// principals. Like a conversation id, it is checked where it is used, and when
 /// it is deserialised from a string.
 ///
 /// ```
@@ -21,7 +22,9 @@ use crate::validate::Violations;
 /// let ada = Principal::new("ada");
 /// assert_eq!((ada.as_str(), ada.to_string()), ("ada", "ada".to_owned()));
 /// assert_eq!(serde_json::to_string(&ada).unwrap(), r#""ada""#);
-/// assert!(serde_json::from_str::<Principal>(r#""""#).is_err());
+/// for wrong in ["", "ada "] {
+///     assert!(serde_json::from_value::<Principal>(wrong.into()).is_err());
+/// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[schemars(inline)]
@@ -42,6 +45,8 @@ impl Principal {
     /// Adds what is wrong with the id.
     pub(crate) fn check(&self, field: &str, wrong: &mut Violations) {
         wrong.check_named_id(field, &self.0);
+        let is_trimmed = self.0.trim() == &*self.0;
+        wrong.check(field, is_trimmed, "must not begin or end with a space");
     }
 
     /// Returns the principal if its id is valid.

@@ -4,13 +4,13 @@
 //! other crates. Import them from the crate's root. `SqliteStorage`, the trait that adds
 //! `Storage::sqlite`, has no name here, so that it is not taken for a type.
 
-#[cfg(feature = "models")]
-pub use crate::ChatCompletions;
 #[cfg(feature = "mcp")]
 pub use crate::mcp::{McpExt as _, McpServer};
 #[cfg(feature = "sqlite")]
 pub use crate::sqlite::SqliteStorage as _;
 pub use crate::store::StoreExt;
+#[cfg(feature = "models")]
+pub use crate::{Anthropic, ChatCompletions, Gemini, Ollama, Responses};
 pub use crate::{
     BoxError, Conversation, DispatchContext, History, Storage, Tool, ToolContext, ToolError,
     ToolOutput, ToolRegistry, TurnContext, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,

@@ -94,18 +94,23 @@ impl ByteStream {
     #[must_use]
     #[doc(hidden)]
     pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
-        let pieces = stream::try_unfold((reader, 0), async |(reader, at)| {
-            let end = reader.len();
+        let end = reader.len();
+        let pieces = stream::try_unfold((reader, 0, end), async |(reader, at, end)| {
             if at >= end {
                 return Ok(None);
             }
-            let piece = reader.read(at..end.min(at + PIECE)).await?;
+            let upto = end.min(at + PIECE);
+            let piece = reader.read(at..upto).await?;
+            let next = at + piece.len() as u64;
             if piece.is_empty() {
                 // An empty read before the end must not be mistaken for the end.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let next = at + piece.len() as u64;
-            Ok(Some((piece, (reader, next))))
+            if next > upto {
+                let message = "a reader returned more bytes than it was asked for";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            Ok(Some((piece, (reader, next, end))))
         });
         ByteStream(pieces.boxed())
     }

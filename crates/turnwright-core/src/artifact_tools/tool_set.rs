@@ -138,7 +138,7 @@ impl ArtifactToolSet {
             });
             if kinds.len() == self.kinds.len() {
                 self.current.set(readable);
-                self.register(registry, &[]);
+                self.register(registry, ctx, &[]);
                 return Ok(());
             }
         }
@@ -171,14 +171,19 @@ impl ArtifactToolSet {
             self.kinds = kinds;
         }
         let before = std::mem::replace(&mut self.made, made);
-        self.register(registry, &before);
+        self.register(registry, ctx, &before);
         Ok(())
     }
 
     /// Registers the tools that are not there, and removes those from before that are not needed any more.
-    fn register(&self, registry: &ToolRegistry, before: &[Made]) {
+    fn register(&self, registry: &ToolRegistry, ctx: &TurnContext, before: &[Made]) {
         for new in &self.made {
-            registry.add_artifact_tool(&new.tool);
+            if registry.add_artifact_tool(&new.tool) {
+                ctx.warn(format!(
+                    "the artifact tool `{}` replaces your tool of this name while there are artifacts to read: rename your tool",
+                    new.tool.name()
+                ));
+            }
         }
         for old in before {
             if !self.made.iter().any(|new| new.is_of(old.query)) {

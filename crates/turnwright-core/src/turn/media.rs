@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
+use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::ids::new_id;
 use crate::media::Media;
@@ -48,15 +49,21 @@ impl TurnContext {
         let noted = Arc::clone(&unreadable);
         let content = ByteStream::of_reader(reader).on_error(move |_| noted.set());
         let spool_id = self.spool_id(&format!("media-{}", new_id()));
-        match Spooled::put(&**self.spool(), &spool_id, Body::Stream(content)).await {
-            Ok((spooled, reader)) => Ok(media.moved(spooled, reader)),
-            Err(error) if unreadable.is_set() => {
-                let why = "cannot be read and are not copied into the spool";
-                self.warn(format!("the bytes of {} {why}: {error}", named()));
-                Ok(media.in_place())
-            }
-            Err(error) => Err(error),
-        }
+        // A reader may never return.
+        let limit = TimeLimit::from_now(Some(self.setup().store_timeout));
+        let put = Spooled::put(&**self.spool(), &spool_id, Body::Stream(content));
+        let why = match within(limit, self.cancellation(), put).await {
+            Ok(Ok((spooled, reader))) => return Ok(media.moved(spooled, reader)),
+            Ok(Err(error)) if unreadable.is_set() => error.to_string(),
+            Ok(Err(error)) => return Err(error),
+            Err(Cut::Cancelled) => "the turn was cancelled".to_owned(),
+            Err(_) => "this took longer than the runner's `store_timeout`".to_owned(),
+        };
+        self.warn(format!(
+            "the bytes of {} were not copied into the spool: {why}",
+            named()
+        ));
+        Ok(media.in_place())
     }
 
     /// Returns the record with its media in the spool.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bytes::BytesMut;
+use futures_util::StreamExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -26,7 +28,7 @@ pub(super) struct Bodies {
 /// The bytes of a request. `rmcp` keeps the extensions of a request with its message, so they count until the message was handled.
 #[derive(Clone)]
 struct Reserved {
-    _permit: Arc<OwnedSemaphorePermit>,
+    _permits: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Bodies {
@@ -46,32 +48,55 @@ impl Bodies {
     /// # Errors
     /// Returns the answer to a request that is too large or too slow, or for which there is no room.
     async fn read(&self, mut request: Request) -> Result<Request, Response> {
-        let refuse = |status: StatusCode, why: &'static str| (status, why).into_response();
-        let too_large = || refuse(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large.");
-        // A body without a length may be as large as the limit.
-        let size = request.body().size_hint();
-        let size = size
-            .upper()
-            .unwrap_or_else(|| size.lower().max(self.most.into()));
-        let size = u32::try_from(size).ok().filter(|size| *size <= self.most);
-        let size = size.ok_or_else(too_large)?;
-        let permit = Arc::clone(&self.bytes).try_acquire_many_owned(size);
-        let permit = permit.map_err(|_| {
-            let why = "Too many requests are unfinished. Try again later.";
-            refuse(StatusCode::SERVICE_UNAVAILABLE, why)
-        })?;
         let body = std::mem::take(request.body_mut());
-        let body = timeout(self.time, to_bytes(body, size as usize)).await;
-        let body = body.map_err(|_| {
-            let why = "The request was not sent in time.";
-            refuse(StatusCode::REQUEST_TIMEOUT, why)
-        })?;
-        *request.body_mut() = Body::from(body.map_err(|_| too_large())?);
-        request.extensions_mut().insert(Reserved {
-            _permit: Arc::new(permit),
-        });
+        let read = timeout(self.time, self.collect(body)).await;
+        let slow = |_| {
+            refuse(
+                StatusCode::REQUEST_TIMEOUT,
+                "The request was not sent in time.",
+            )
+        };
+        let (body, reserved) = read.map_err(slow)??;
+        *request.body_mut() = Body::from(body.freeze());
+        request.extensions_mut().insert(reserved);
         Ok(request)
     }
+
+    /// Reads a body. Only bytes that have arrived count: a client that announces many and sends none takes no room from others.
+    async fn collect(&self, body: Body) -> Result<(BytesMut, Reserved), Response> {
+        let too_large = || refuse(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large.");
+        if body.size_hint().lower() > self.most.into() {
+            return Err(too_large());
+        }
+        let mut pieces = body.into_data_stream();
+        let (mut read, mut permits) = (BytesMut::new(), None::<OwnedSemaphorePermit>);
+        while let Some(piece) = pieces.next().await {
+            let piece =
+                piece.map_err(|_| refuse(StatusCode::BAD_REQUEST, "The request is incomplete."))?;
+            let size = u32::try_from(piece.len()).map_err(|_| too_large())?;
+            if read.len() + piece.len() > self.most as usize {
+                return Err(too_large());
+            }
+            let permit = Arc::clone(&self.bytes).try_acquire_many_owned(size);
+            let permit = permit.map_err(|_| {
+                let why = "Too many requests are unfinished. Try again later.";
+                refuse(StatusCode::SERVICE_UNAVAILABLE, why)
+            })?;
+            match &mut permits {
+                Some(permits) => permits.merge(permit),
+                None => permits = Some(permit),
+            }
+            read.extend_from_slice(&piece);
+        }
+        let reserved = Reserved {
+            _permits: permits.map(Arc::new),
+        };
+        Ok((read, reserved))
+    }
+}
+
+fn refuse(status: StatusCode, why: &'static str) -> Response {
+    (status, why).into_response()
 }
 
 /// Reads the body of a request before it is handled.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use turnwright::bytes::Bytes;
 use turnwright::event::EventKind;
 use turnwright::media::{MediaKind, MediaReader};
@@ -145,7 +146,7 @@ async fn an_attachment_that_cannot_be_read_is_described_with_a_database_and_in_m
     );
     assert_eq!(
         warnings[0],
-        "the bytes of the image \"cat.png\" cannot be read and are not copied into the spool: the disk is gone"
+        "the bytes of the image \"cat.png\" were not copied into the spool: the disk is gone"
     );
     assert_eq!(folder.spooled(), 0);
 
@@ -189,6 +190,66 @@ async fn a_result_that_cannot_be_read_is_described_with_a_database_and_in_memory
         assert!(!calls[0].is_error());
         assert_eq!(folder.spooled(), 0);
     }
+}
+
+/// Returns more than its length, or never returns.
+#[derive(Clone, Debug, Default)]
+struct Faulty {
+    /// Notified when it is read, and then it does not return.
+    read: Option<Arc<Notify>>,
+}
+
+#[async_trait]
+impl ByteReader for Faulty {
+    fn len(&self) -> u64 {
+        10
+    }
+
+    async fn read(&self, _: Range<u64>) -> io::Result<Bytes> {
+        if let Some(read) = &self.read {
+            read.notify_one();
+            std::future::pending::<()>().await;
+        }
+        Ok(vec![7; 1 << 20].into())
+    }
+
+    fn read_now(&self, _: u64, _: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_returns_more_than_its_length_is_not_copied() {
+    let folder = Folder::new("more");
+    let sqlite = Storage::sqlite(folder.database()).await.unwrap();
+    let photo = picture(Faulty::default()).build().unwrap();
+    let input = TurnInput::new("What is this?").media(photo);
+    let (_, warnings) = run(sqlite, answer(), input, |runner| runner).await;
+    assert!(
+        warnings[0].contains("more bytes than it was asked for"),
+        "{warnings:?}"
+    );
+    assert_eq!(folder.spooled(), 0);
+}
+
+#[tokio::test]
+async fn a_reader_that_never_returns_holds_up_no_turn_that_is_cancelled() {
+    let folder = Folder::new("never");
+    let sqlite = Storage::sqlite(folder.database()).await.unwrap();
+    let runner = turnwright::runner(turnwright_testkit::script::ScriptedModel::new([]));
+    let runner = runner.storage(sqlite).build().unwrap();
+    let read = Arc::new(Notify::new());
+    let photo = Faulty {
+        read: Some(Arc::clone(&read)),
+    };
+    let photo = picture(photo).build().unwrap();
+    let input = TurnInput::new("What is this?")
+        .media(photo)
+        .conversation("chat");
+    let turn = runner.start(input);
+    read.notified().await;
+    turn.cancel().unwrap();
+    assert_eq!(turn.outcome().await.status.as_str(), "aborted");
 }
 
 #[tokio::test]

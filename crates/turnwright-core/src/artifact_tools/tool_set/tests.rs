@@ -1,5 +1,6 @@
 use crate::trust::TrustTier;
 use crate::{DispatchContext, ErrorCode, ToolBuilder, ToolContext};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::artifact::SpooledArtifact;
 use crate::artifact_tools::Readable;
+use crate::event::EventKind;
 use crate::record::{Retrievable, ToolCall, ToolResults};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -301,8 +303,20 @@ async fn a_tool_with_the_name_of_an_artifact_tool_is_there_after_the_ack() {
         assert!(head.is_some_and(|head| head.is_same(&kept)));
         next.run()
     });
+    let warned = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&warned);
+    let runner = runner.observer(move |event| {
+        if let EventKind::Warning { message, .. } = &event.kind {
+            assert!(
+                message.contains("`artifact_head` replaces your tool"),
+                "{message}"
+            );
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
     let outcome = runner.build().unwrap().run("Go.").await;
     assert_eq!(outcome.into_answer().unwrap(), "true");
+    assert_eq!(warned.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

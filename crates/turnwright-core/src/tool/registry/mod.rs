@@ -80,12 +80,14 @@ impl ToolRegistry {
         Arc::make_mut(&mut self.0.write()).put(tool)
     }
 
-    /// Adds an artifact tool, unless it is there or other code has removed it.
-    pub(crate) fn add_artifact_tool(&self, tool: &Tool) {
+    /// Adds an artifact tool, unless it is there or other code has removed it. Returns whether it replaces a tool that is none.
+    pub(crate) fn add_artifact_tool(&self, tool: &Tool) -> bool {
         // Nothing is announced if nothing changes.
-        if self.0.read().lacks(tool) {
-            self.register_overwriting(tool.clone());
-        }
+        let lacks = self.0.read().lacks(tool);
+        let replaced = lacks.then(|| self.register_overwriting(tool.clone()));
+        replaced
+            .flatten()
+            .is_some_and(|tool| !tool.is_artifact_tool())
     }
 
     /// Removes an artifact tool, if it is there. The tool that it replaced is restored.
