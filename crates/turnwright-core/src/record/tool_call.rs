@@ -29,7 +29,7 @@ const KEPT_ARGS: usize = 4 << 10;
 /// ```
 /// use turnwright_core::record::{ToolCall, ToolResults};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let call = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
 ///     .results(ToolResults::Text("sunny".to_owned()))
 ///     .build()?;

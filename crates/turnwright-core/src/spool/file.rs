@@ -195,10 +195,7 @@ impl ByteReader for FileReader {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return work();
-    };
-    match runtime.spawn_blocking(work).await {
+    match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(_) => Err(io::Error::other("the blocking task was cancelled")),
     }

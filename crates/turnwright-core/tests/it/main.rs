@@ -16,7 +16,6 @@ mod find_tools;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
 mod model_texts;
-#[cfg(feature = "tracing")]
 mod telemetry;
 mod text_differential;
 mod turn;

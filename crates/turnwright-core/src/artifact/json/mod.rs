@@ -4,7 +4,7 @@
 //! use turnwright_core::artifact::json::{JsonPath, SpooledJsonArtifact};
 //! use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let log = "{\"ms\": 3}\n{\"ms\": 250, \"url\": \"/a\"}\n";
 //! let log = SpooledJsonArtifact::new(SpooledArtifact::in_memory(log, ArtifactKind::JSON));
 //! let slow = log.json_filter(&JsonPath::root(), "@.ms > 100", 0).await?;
@@ -61,7 +61,7 @@ const MAX_RECORD: usize = 1 << 20;
 /// use turnwright_core::artifact::json::SpooledJsonArtifact;
 /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let order = SpooledArtifact::in_memory(r#"{"items": [{"name": "cup"}]}"#, ArtifactKind::JSON);
 /// let order = SpooledJsonArtifact::new(order);
 /// let answer = order.json_get(&"$.items[0].name".parse()?, 0).await?;

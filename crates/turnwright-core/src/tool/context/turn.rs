@@ -216,13 +216,11 @@ impl TurnContext {
     }
 
     /// Returns the usage of the turn itself.
-    #[cfg(feature = "tracing")]
     pub(crate) fn own_usage(&self) -> Usage {
         self.0.usage.lock().itself
     }
 
     /// Returns the responses that were reported since the last time.
-    #[cfg(feature = "tracing")]
     pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
         std::mem::take(&mut self.0.usage.lock().responses)
     }
@@ -233,7 +231,6 @@ impl TurnContext {
         let usage = Arc::new(usage.into());
         let mut used = self.0.usage.lock();
         used.itself += usage.tokens;
-        #[cfg(feature = "tracing")]
         used.responses.push(Arc::clone(&usage));
         drop(used);
         for outer in self.and_outer().skip(1) {

@@ -27,7 +27,6 @@ use crate::state::TypeMap;
 use crate::store::ConversationId;
 use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
-#[cfg(feature = "tracing")]
 use crate::usage::ModelUsage;
 use crate::usage::Usage;
 
@@ -88,7 +87,6 @@ pub(crate) struct Used {
     pub(crate) itself: Usage,
     pub(crate) below: Usage,
     /// The responses of the running executor, for its span and metrics.
-    #[cfg(feature = "tracing")]
     pub(crate) responses: Vec<Arc<ModelUsage>>,
 }
 
