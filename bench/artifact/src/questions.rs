@@ -91,7 +91,7 @@ impl Question {
 
 /// Opens the file and runs the query, with one thread and one for blocking work.
 pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Error>> {
-    let runtime = Builder::new_current_thread().build()?;
+    let runtime = Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
         let reader = Arc::new(FileReader::open(file).await?);
         let artifact = SpooledArtifact::new(reader, kind_of(file));

@@ -1,7 +1,6 @@
 //! Runs work with a time limit and cancellation.
 
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
@@ -16,8 +15,6 @@ use crate::cancel::Cancellation;
 pub(crate) enum Cut {
     Timeout(Duration),
     Cancelled,
-    /// The runtime has no timer.
-    NoTimer,
 }
 
 /// A time limit.
@@ -131,13 +128,7 @@ pub(crate) async fn cut_at<F: Future>(
             let Some((until, limit)) = end() else {
                 return Poll::Pending;
             };
-            let timer = match timer.as_mut() {
-                Some(timer) => timer,
-                None => match catch_unwind(AssertUnwindSafe(|| tokio::time::sleep_until(until))) {
-                    Ok(made) => timer.insert(Box::pin(made)),
-                    Err(_) => return Poll::Ready(Err(Cut::NoTimer)),
-                },
-            };
+            let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
             if timer.deadline() != until {
                 timer.as_mut().reset(until);
             }

@@ -3,6 +3,8 @@
 //!
 //! Each tool has one JSON Schema: the model sees it, and it is enforced before the handler runs.
 //!
+//! Everything that is `async` here requires a Tokio runtime with time enabled, and panics without one as Tokio does.
+//!
 //! ```
 //! use serde_json::{Value, json};
 //! use turnwright_core::{DispatchContext, Tool, ToolContext};

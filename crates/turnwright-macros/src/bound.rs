@@ -120,11 +120,15 @@ fn numeric(entry: &Entry, is_number: bool) -> syn::Result<&Expr> {
         // A constant: its value is checked by `build()`.
         None => is_number || number(value).is_none(),
     };
-    match fits {
-        true => Ok(value),
-        false if is_number => Err(entry.wrong(value, "a number", "1")),
-        false => Err(entry.wrong(value, "a non-negative integer", "1")),
+    if fits {
+        return Ok(value);
     }
+    let expected = if is_number {
+        "a number"
+    } else {
+        "a non-negative integer"
+    };
+    Err(entry.wrong(value, expected, "1"))
 }
 
 /// Returns the value of a number literal, including negative ones. Precise enough to compare two bounds.

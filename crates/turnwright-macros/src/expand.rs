@@ -219,9 +219,10 @@ fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
                 states.push(quote_spanned! {ty.span()=>
                     let #state = ::turnwright::State(#context.state::<#ty>()?);
                 });
-                match borrowed {
-                    true => quote!(&#state),
-                    false => quote!(#state),
+                if *borrowed {
+                    quote!(&#state)
+                } else {
+                    quote!(#state)
                 }
             }
         });

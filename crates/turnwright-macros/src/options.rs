@@ -96,10 +96,13 @@ impl ToolOptions {
                 let bytes = count(entry, "a number of bytes", "65536")?;
                 quote!(.max_result_bytes(#bytes))
             }
-            "exclusive" => match entry.flag()? {
-                true => quote!(.concurrency(::turnwright::__private::Concurrency::Exclusive)),
-                false => quote!(.concurrency(::turnwright::__private::Concurrency::Parallel)),
-            },
+            "exclusive" => {
+                if entry.flag()? {
+                    quote!(.concurrency(::turnwright::__private::Concurrency::Exclusive))
+                } else {
+                    quote!(.concurrency(::turnwright::__private::Concurrency::Parallel))
+                }
+            }
             // `trusted`, `ephemeral`, `reads_private` and `sends_out`: unknown keys were rejected when the list was read.
             _ => {
                 let (method, flag) = (&entry.key, entry.flag()?);

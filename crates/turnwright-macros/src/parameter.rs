@@ -92,9 +92,10 @@ impl Argument {
     /// Returns the expression that passes the field of `arguments` to the function.
     pub(crate) fn pass_from(&self, arguments: &Ident) -> TokenStream {
         let ident = &self.ident;
-        match self.borrowed {
-            true => quote!(&#arguments.#ident),
-            false => quote!(#arguments.#ident),
+        if self.borrowed {
+            quote!(&#arguments.#ident)
+        } else {
+            quote!(#arguments.#ident)
         }
     }
 

@@ -186,9 +186,10 @@ impl Schema {
                     value: surveyed.value.clone(),
                     whole_floats: survey.whole_floats,
                     repeats_keys: false,
-                    depth: match survey.holds_json {
-                        true => limits.depth(),
-                        false => survey.depth,
+                    depth: if survey.holds_json {
+                        limits.depth()
+                    } else {
+                        survey.depth
                     },
                 }),
             },

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::branch_filter;
 use super::decode::{self, DecodeError};
 use super::limits::Limits;
+use super::location::{Scope, subschemas_of};
 use super::number::{as_integer, read_number};
-use super::place::{Here, subschemas_of};
 use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;
@@ -153,7 +153,7 @@ impl<'p> Pass<'p> {
         id: NodeId,
         value: &mut Value,
         allowed: Allowed,
-        outer: Option<&Here<'_>>,
+        outer: Option<&Scope<'_>>,
     ) -> Result<(), Stop> {
         let work = self.node(id).is_some_and(|node| {
             allowed.change || allowed.fill && node.fills || self.whole_floats && node.integers
@@ -161,12 +161,12 @@ impl<'p> Pass<'p> {
         if !work {
             return Ok(());
         }
-        let here = Here { id, outer };
+        let scope = Scope { id, outer };
         self.shape(id, value, allowed)?;
         if allowed.change {
-            self.drop_nulls(&here, value)?;
+            self.drop_nulls(&scope, value)?;
         }
-        self.descend(id, value, allowed, &here)
+        self.descend(id, value, allowed, &scope)
     }
 
     /// Converts the value to the type that is required by this subschema and all others for the same location.
@@ -245,14 +245,14 @@ impl<'p> Pass<'p> {
         id: NodeId,
         value: &mut Value,
         allowed: Allowed,
-        here: &Here<'_>,
+        scope: &Scope<'_>,
     ) -> Result<(), Stop> {
         self.visits_left = self.visits_left.checked_sub(1).ok_or(Stop::TooMuchWork)?;
         let Some(node) = self.node(id) else {
             return Ok(());
         };
         for same in &node.same_place {
-            self.descend(*same, value, allowed, here)?;
+            self.descend(*same, value, allowed, scope)?;
         }
         match value {
             Value::Object(map) => self.object(node, map, allowed)?,
@@ -260,7 +260,7 @@ impl<'p> Pass<'p> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         for branches in &node.unions {
-            self.union(branches, value, allowed, here)?;
+            self.union(branches, value, allowed, scope)?;
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ impl<'p> Pass<'p> {
 
     /// Removes a `null` for a property that is neither required nor nullable. All subschemas for this location are
     /// consulted, because one may declare the property and another require it.
-    fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) -> Result<(), Stop> {
+    fn drop_nulls(&mut self, scope: &Scope<'_>, value: &mut Value) -> Result<(), Stop> {
         let Value::Object(map) = value else {
             return Ok(());
         };
@@ -313,8 +313,8 @@ impl<'p> Pass<'p> {
             return Ok(());
         }
         let plan = self.plan;
-        let all = here.nodes(plan);
-        let named_by = all.get(here.outer_count(plan)..).unwrap_or_default();
+        let all = scope.nodes(plan);
+        let named_by = all.get(scope.outer_count(plan)..).unwrap_or_default();
         let goes = |name: &str| {
             let not_null = |node: &Node| !node.nullable && !node.never;
             let mut named = named_by.iter().flat_map(|node| subschemas_of(node, name));
@@ -388,14 +388,14 @@ impl<'p> Pass<'p> {
         branches: &'p [NodeId],
         value: &mut Value,
         allowed: Allowed,
-        here: &Here<'_>,
+        scope: &Scope<'_>,
     ) -> Result<(), Stop> {
         if let Some(branch) = branches
             .iter()
             .find(|branch| self.validators.part_accepts(**branch, value))
         {
             let unchanged = Allowed::new(false, allowed.fill);
-            return self.visit(*branch, value, unchanged, Some(here));
+            return self.visit(*branch, value, unchanged, Some(scope));
         }
         if !allowed.change {
             return Ok(());
@@ -409,7 +409,7 @@ impl<'p> Pass<'p> {
             let mut copy = value.clone();
             let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
             let (mark, depth) = (self.place.mark(), self.depth);
-            match self.visit(*branch, &mut copy, allowed, Some(here)) {
+            match self.visit(*branch, &mut copy, allowed, Some(scope)) {
                 Ok(()) if self.validators.part_accepts(*branch, &copy) => {
                     *value = copy;
                     return Ok(());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::branch_filter;
 use super::explain;
 use super::fault::{Fault, InvalidArguments};
-use super::place::subschemas_of;
+use super::location::subschemas_of;
 use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;

@@ -105,9 +105,10 @@ impl Schema {
         if !options.foreign {
             let (contract, rejected) = Contract::build(document, options)?;
             let problems: Vec<_> = rejected.iter().map(RejectedDefault::problem).collect();
-            return match problems.is_empty() {
-                true => Ok(contract.into_schema(options)),
-                false => Err(SchemaError::new(problems)),
+            return if problems.is_empty() {
+                Ok(contract.into_schema(options))
+            } else {
+                Err(SchemaError::new(problems))
             };
         }
         let levels = survey(&document).depth;
@@ -227,9 +228,10 @@ impl Schema {
         for check in &self.external {
             check.run(args, &mut faults).await;
         }
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(faults),
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
         }
     }
 }

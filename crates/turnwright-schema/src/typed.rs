@@ -280,9 +280,10 @@ fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
     }
     each_subschema(schema, "", &mut |child, place| {
         let parts = ["/allOf/", "/anyOf/", "/oneOf/"];
-        let edge = match parts.iter().any(|start| place.starts_with(start)) {
-            true => parts_edge,
-            false => Edge::Own,
+        let edge = if parts.iter().any(|start| place.starts_with(start)) {
+            parts_edge
+        } else {
+            Edge::Own
         };
         close(child, definitions, edge, depth + 1);
     });

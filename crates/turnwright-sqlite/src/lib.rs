@@ -11,7 +11,7 @@
 //! use turnwright_core::store::{ConversationId, StoreExt as _};
 //! use turnwright_sqlite::SqliteStore;
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let store = SqliteStore::in_memory().await?;
 //! let conversation = ConversationId::new("chat-1");
 //! store.put(&conversation, Message::user("Hello!").build()?).await?;

@@ -18,7 +18,7 @@ use turnwright_core::spool::ByteReader;
 /// use turnwright_testkit::reader::TestReader;
 /// use std::sync::Arc;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let reader = TestReader::new(vec![b'x'; 1_000_000]).fail_from(500_000);
 /// let artifact = SpooledArtifact::new(Arc::new(reader.clone()), ArtifactKind::TEXT);
 /// let error = artifact.as_bytes().await.unwrap_err();

@@ -62,15 +62,14 @@
 //! | `macros` | yes | the [`macro@tool`] attribute |
 //! | `models` | yes | model servers of five protocols ([`ChatCompletions`], [`Responses`], [`Anthropic`], [`Gemini`], [`Ollama`]), [`Fallback`], and media over HTTP |
 //! | `artifact-formats` | yes | queries on JSON and Markdown artifacts |
-//! | `tracing` | yes | spans and metrics for turns, model calls and tool calls: see [`telemetry`] |
 //! | `mcp` | no | tools of MCP servers with pinned definitions, and an MCP server for your tools: see `turnwright::mcp` |
 //! | `sqlite` | no | `SqliteStore`, which stores conversations in one file; SQLite is compiled in |
 //! | `tokens` | no | exact token counts for OpenAI's vocabularies; without it counts are estimates |
 
 #[cfg(doctest)]
 mod book;
+mod bounds;
 #[cfg(feature = "macros")]
-mod narrow;
 pub mod prelude;
 
 // The documented name is `tools`, so that the page of `tool` is that of the attribute.
@@ -116,7 +115,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::narrow::{enforced_format, narrow};
+    pub use crate::bounds::{enforced_format, narrow};
     pub use turnwright_core::artifact::{ArtifactKind, Inline};
     pub use turnwright_core::tool::{Concurrency, Effects, OnCollision, returned};
     pub use {schemars, serde, serde_json};

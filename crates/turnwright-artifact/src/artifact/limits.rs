@@ -5,7 +5,7 @@
 /// ```
 /// use turnwright_artifact::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let limits = ArtifactLimits::default().page(2 * 1024);
 /// let log = SpooledArtifact::in_memory("a line\n".repeat(10_000), ArtifactKind::TEXT).with_limits(limits);
 /// assert!(log.cat(..).await?.to_page().len() <= 2 * 1024);

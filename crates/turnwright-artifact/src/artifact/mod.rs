@@ -48,7 +48,7 @@ const MIN_PAGE: usize = 1024;
 /// ```
 /// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let log = SpooledArtifact::in_memory("started\nfailed: timeout\n", ArtifactKind::TEXT);
 /// assert_eq!(log.line_count().await?, 2);
 /// let last = log.tail(1).await?.to_page();
@@ -113,7 +113,7 @@ impl SpooledArtifact {
     /// use turnwright_artifact::spool::MemorySpool;
     /// use turnwright_artifact::spool::Body;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();
     /// let log = Body::Text("one\ntwo\n".to_owned());
     /// let log = SpooledArtifact::write(&spool, "log-1", log, ArtifactKind::TEXT).await?;

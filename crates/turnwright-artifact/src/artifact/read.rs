@@ -32,7 +32,7 @@ impl SpooledArtifact {
     /// use turnwright_artifact::ToolError;
     /// use turnwright_artifact::artifact::{ArtifactKind, ArtifactRead, SpooledArtifact};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let artifact = SpooledArtifact::in_memory("a\nb\nc\n", ArtifactKind::TEXT);
     /// let longest = artifact
     ///     .read_with(|read: ArtifactRead| {

@@ -13,7 +13,7 @@ use super::stream::ByteStream;
 /// ```
 /// use turnwright_artifact::spool::{Body, ByteStream, MemorySpool, Spool as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let spool = MemorySpool::default();
 /// spool.put("text", Body::from("one\ntwo\n")).await?;
 ///

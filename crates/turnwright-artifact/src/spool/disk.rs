@@ -38,7 +38,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// use turnwright_artifact::spool::{ByteReader, DiskSpool, Spool};
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-{}", std::process::id()));
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let spool = DiskSpool::open(&folder).await?;
 /// spool.put("../../etc/passwd", Body::Text("harmless".to_owned())).await?;
 /// let reader = spool.open("../../etc/passwd").await?.expect("it was stored");

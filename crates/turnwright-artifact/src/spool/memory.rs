@@ -18,7 +18,7 @@ use crate::spool::Body;
 /// ```
 /// use turnwright_artifact::spool::{ByteReader as _, MemoryReader};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let reader = MemoryReader::new("one\ntwo\n");
 /// assert_eq!(reader.len(), 8);
 /// assert_eq!(reader.read(4..7).await?, "two");
@@ -73,7 +73,7 @@ impl fmt::Debug for MemoryReader {
 /// ```
 /// use turnwright_artifact::spool::{MemorySpool, Spool as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let spool = MemorySpool::default();
 /// spool.put("call-1", "one\ntwo\n".into()).await?;
 /// assert_eq!(spool.list().await?, ["call-1"]);
@@ -100,7 +100,7 @@ impl MemorySpool {
     /// use turnwright_artifact::spool::Body;
     /// use turnwright_artifact::spool::{MemorySpool, Spool};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let spool = MemorySpool::with_capacity(10);
     /// spool.put("a", Body::Text("12345678".to_owned())).await?;
     /// let full = spool.put("b", Body::Text("123".to_owned())).await.unwrap_err();

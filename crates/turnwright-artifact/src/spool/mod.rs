@@ -7,7 +7,7 @@
 //! use turnwright_artifact::spool::Body;
 //! use turnwright_artifact::spool::{ByteReader, MemorySpool, Spool};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let spool = MemorySpool::default();
 //! let reader = spool.put("call-1", Body::Text("one\ntwo\n".to_owned())).await?;
 //! assert_eq!(&reader.read(4..7).await?[..], b"two");
@@ -84,7 +84,7 @@ pub use digest::{Spooled, digest_of};
 ///     }
 /// }
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let spool = Tenant { name: "acme", shared: Arc::new(MemorySpool::default()) };
 /// spool.put("call-1", "one\n".into()).await?;
 /// assert_eq!(spool.list().await?, ["call-1"]);

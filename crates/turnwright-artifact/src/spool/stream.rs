@@ -22,7 +22,7 @@ const PIECE: u64 = 64 * 1024;
 /// ```
 /// use turnwright_artifact::spool::ByteStream;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (sender, mut stream) = ByteStream::channel(8);
 /// tokio::spawn(async move {
 ///     for line in ["one\n", "two\n"] {
@@ -44,7 +44,7 @@ pub struct ByteStream(BoxStream<'static, io::Result<Bytes>>);
 /// ```
 /// use turnwright_artifact::spool::{ByteStream, StreamClosed};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (sender, mut stream) = ByteStream::channel(1);
 /// sender.send("one\n").await.unwrap();
 /// assert_eq!(stream.next().await.unwrap()?, "one\n");

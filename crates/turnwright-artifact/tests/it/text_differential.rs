@@ -95,6 +95,7 @@ impl Pair {
             most: [1021, 65_537, 262_145][number % 3],
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
             .build()
             .unwrap();
         let file = runtime.block_on(FileReader::open(&path)).unwrap();

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::admitted::Admitted;
@@ -91,13 +90,6 @@ impl DispatchContext {
 
     async fn complete_several(&self, calls: Vec<Call>) -> Vec<Arc<ToolCall>> {
         let mut records = Vec::with_capacity(calls.len());
-        if Handle::try_current().is_err() {
-            // Without a runtime there are no tasks, so run them one after the other.
-            for call in calls {
-                records.push(call.complete().await);
-            }
-            return records;
-        }
         let mut left: Vec<Proposal> = calls.into_iter().map(|call| (call, None)).collect();
         while !left.is_empty() {
             let together = left.drain(..self.run_together(&left));

@@ -19,7 +19,7 @@ impl Tool {
     /// use serde_json::{Value, json};
     /// use turnwright_core::{DispatchContext, Tool, ToolContext};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let ping = Tool::dynamic("ping", json!({ "type": "object" }))
     ///     .description("Answers.")
     ///     .handler(|_: Value, _: ToolContext| async { "pong" })

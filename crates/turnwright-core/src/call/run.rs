@@ -232,11 +232,6 @@ pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
             "it was cancelled".to_owned(),
             "The call was cancelled.".to_owned(),
         ),
-        Cut::NoTimer => (
-            ErrorCode::TOOL_DOWNSTREAM_ERROR,
-            "a timeout requires a tokio runtime with the time driver enabled".to_owned(),
-            "The tool failed. No details are available.".to_owned(),
-        ),
     }
 }
 

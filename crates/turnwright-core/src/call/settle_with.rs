@@ -22,7 +22,7 @@ impl Call<Proposed> {
     /// ```
     /// use turnwright_core::DispatchContext;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let ctx = DispatchContext::standalone();
     /// // The model server has searched the web itself:
     /// let call = ctx

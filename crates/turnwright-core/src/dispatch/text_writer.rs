@@ -16,7 +16,7 @@ use crate::tool::context::TurnContext;
 /// ```
 /// use turnwright_core::DispatchContext;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let ctx = DispatchContext::standalone();
 /// let mut message = ctx.reporter().message();
 /// for piece in ["Hello", ", ", "Ada!"] {

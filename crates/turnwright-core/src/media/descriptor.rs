@@ -18,7 +18,7 @@ use crate::validate::Violations;
 /// use turnwright_core::media::{Media, MediaDescriptor, MediaKind};
 /// use turnwright_core::spool::MemoryReader;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let chart = Media::tool_generated(MediaKind::Image, "image/png", "chart.png", MemoryReader::new("…")).build()?;
 /// let stored = serde_json::to_string(&chart)?;
 ///

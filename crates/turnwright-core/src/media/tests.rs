@@ -223,7 +223,7 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         piece in 1_usize..20,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (complete, pieces) = runtime.block_on(async {
             let media = picture(Counted::new(bytes.clone(), piece));
             let mut stream = media.base64_stream().await.unwrap();

@@ -113,9 +113,6 @@ impl FetchTools {
                 Err(format!("fetching tools did not complete within {limit:?}").into())
             }
             Err(Cut::Cancelled) => Err("the turn was cancelled while fetching tools".into()),
-            Err(Cut::NoTimer) => {
-                Err("a timeout requires a tokio runtime with the time driver enabled".into())
-            }
         }
     }
 }

@@ -197,7 +197,7 @@ debug_fields!(ConversationInfo { id });
 /// ```
 /// use turnwright_core::Storage;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let storage = Storage::memory();
 /// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome").label("stage", "draft")).await?;
 /// let info = storage.update_conversation_info("chat-1", |info| info.remove_label("stage")).await?;

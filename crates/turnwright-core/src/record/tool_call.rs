@@ -34,7 +34,7 @@ stored! {
     /// ```
     /// use turnwright_core::record::{ToolCall, ToolResults};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let call = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
     ///     .results(ToolResults::Text("sunny".to_owned()))
     ///     .build()?;

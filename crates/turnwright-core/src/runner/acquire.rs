@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::live_turns::LiveTurns;
 use crate::call::{left_open, not_approved};
-use crate::deadline::{Cut, TimeLimit, within};
+use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, Level};
 use crate::gate::{OpenGate, TurnWaiting};
@@ -272,13 +272,8 @@ impl TurnContext {
 
     /// Waits for this time, or until the turn is cancelled.
     async fn pause(&self, time: Duration) {
-        let never = std::future::pending::<()>();
-        let limit = TimeLimit::from_now(Some(time));
-        if let Err(Cut::NoTimer) = within(limit, self.cancellation(), never).await {
-            // A runtime without a timer must be able to wait for a lease too.
-            let slept = tokio::task::spawn_blocking(move || std::thread::sleep(time));
-            let _ = within(TimeLimit::none(), self.cancellation(), slept).await;
-        }
+        let slept = tokio::time::sleep(time);
+        let _ = within(TimeLimit::none(), self.cancellation(), slept).await;
     }
 
     /// Abandons a turn that was interrupted or suspended, because the conversation continues without it. Closes its calls with

@@ -11,7 +11,6 @@ use super::handle::Turn;
 use super::input::TurnInput;
 use super::stored_turn::{StoredTurn, replay_gate, replay_record};
 use super::turn_runner::TurnRunner;
-use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
 use crate::event::{EventHub, EventKind};
 use crate::outcome::{TurnOutcome, TurnStatus};
@@ -84,7 +83,7 @@ impl Follower {
             if unread && self.resumes.is_none() {
                 return;
             }
-            pause().await;
+            tokio::time::sleep(PAUSE).await;
             match self.poll_store().await {
                 Ok(true) => {
                     failures = 0;
@@ -259,14 +258,5 @@ impl Follower {
         let new = found.revision > self.stored.revision;
         self.stored = found;
         Ok(new)
-    }
-}
-
-async fn pause() {
-    let never = std::future::pending::<()>();
-    let limit = TimeLimit::from_now(Some(PAUSE));
-    if let Err(Cut::NoTimer) = within(limit, None, never).await {
-        // A runtime without a timer.
-        let _ = tokio::task::spawn_blocking(|| std::thread::sleep(PAUSE)).await;
     }
 }

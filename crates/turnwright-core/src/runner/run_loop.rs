@@ -159,13 +159,8 @@ async fn run_to_end(
     // A timeout cancels the turn, which then ends by itself. A resumed turn learns during the run how much time is left.
     let mut ended = cut_at(|| turn.time_is_up_at(), None, &mut work).await;
     if let Err(cut) = ended {
-        match cut {
-            Cut::NoTimer => {
-                let message = "a time budget requires a tokio runtime with the time driver enabled";
-                turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
-            }
-            Cut::Timeout(limit) => turn.end_at_limit(Limit::Time(limit)),
-            Cut::Cancelled => {}
+        if let Cut::Timeout(limit) = cut {
+            turn.end_at_limit(Limit::Time(limit));
         }
         ended = Ok(work.await);
     }

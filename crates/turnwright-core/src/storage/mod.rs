@@ -216,7 +216,7 @@ impl Storage {
     /// use turnwright_core::Storage;
     /// use turnwright_core::store::ConversationFilter;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let storage = Storage::memory();
     /// storage.update_conversation_info("chat-1", |info| info.owner("ada").label("project", "travel")).await?;
     /// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome")).await?;

@@ -13,7 +13,7 @@ use crate::record::{Record, RecordKind};
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{Batch, MemoryStore, ConversationId, Store as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
 /// let batch = Batch::new().put(Memory::new("Likes Rust.").build()?);
 /// let revision = store.apply(&chat, batch.clone()).await?;

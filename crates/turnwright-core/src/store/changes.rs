@@ -9,7 +9,7 @@ use crate::record::RecordKind;
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{Batch, Changes, ConversationId, MemoryStore, Store as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
 /// let seen = store.apply(&chat, Batch::new().put(Memory::new("Likes tea.").build()?)).await?;
 /// store.apply(&chat, Batch::new().put(Memory::new("Likes Rust.").build()?)).await?;

@@ -14,7 +14,7 @@ use crate::record::{ConversationInfo, Record, RecordKind};
 /// use turnwright_core::Storage;
 /// use turnwright_core::store::ConversationFilter;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// # let storage = Storage::memory();
 /// storage.update_conversation_info("chat-1", |info| info.owner("ada").title("Trip to Rome")).await?;
 /// storage.update_conversation_info("chat-2", |info| info.owner("bob")).await?;

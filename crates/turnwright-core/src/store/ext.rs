@@ -23,7 +23,7 @@ const MAX_TRIES: usize = 100;
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{Batch, MemoryStore, Query, ConversationId, StoreExt as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, conversation) = (MemoryStore::default(), ConversationId::new("ada"));
 /// let likes = Memory::new("The user likes short answers.").build()?;
 /// store.put_all(&conversation, [likes.into()]).await?;

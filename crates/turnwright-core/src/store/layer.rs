@@ -123,7 +123,7 @@ pub trait StoreLayer: Send + Sync {
 /// struct Unchanged;
 /// impl StoreLayer for Unchanged {}
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let store = Layered::new(Unchanged, MemoryStore::default());
 /// assert!(store.messages(&ConversationId::new("chat-1")).await?.is_empty());
 /// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();

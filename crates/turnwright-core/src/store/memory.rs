@@ -30,7 +30,7 @@ const BATCH_ID_RETENTION: Duration = Duration::from_secs(60 * 60);
 /// use turnwright_core::record::Message;
 /// use turnwright_core::store::{MemoryStore, ConversationId, StoreExt as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, conversation) = (MemoryStore::default(), ConversationId::new("chat-1"));
 /// store.put(&conversation, Message::user("Hello!").build()?).await?;
 /// assert_eq!(store.messages(&conversation).await?[0].text(), "Hello!");

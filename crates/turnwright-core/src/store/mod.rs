@@ -7,7 +7,7 @@
 //! use turnwright_core::record::{Memory, Message, RecordKind};
 //! use turnwright_core::store::{Batch, MemoryStore, Query, ConversationId, Store as _, StoreExt as _};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let (store, conversation) = (MemoryStore::default(), ConversationId::new("chat-1"));
 //! let revision = store
 //!     .apply(&conversation, Batch::new()
@@ -58,7 +58,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::deadline::{Cut, TimeLimit, within};
 use crate::spool::Spool;
 
 pub use batch::{Batch, BatchId, Change};
@@ -119,7 +118,7 @@ pub(crate) use turn_place::{TurnPlace, next_turn};
 ///     }
 /// }
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let store = ReadOnly(Arc::new(MemoryStore::default()));
 /// assert!(store.apply(&ConversationId::new("chat-1"), Batch::new()).await.is_err());
 /// # Ok::<(), StoreError>(()) }).unwrap();
@@ -240,13 +239,9 @@ pub trait Store: Send + Sync {
 /// The polling interval of a process that waits for a change.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Waits for the polling interval; forever in a runtime without a timer.
+/// Waits for the polling interval.
 pub(crate) async fn poll_interval() {
-    let never = std::future::pending::<()>;
-    let limit = TimeLimit::from_now(Some(POLL));
-    if let Err(Cut::NoTimer) = within(limit, None, never()).await {
-        never().await;
-    }
+    tokio::time::sleep(POLL).await;
 }
 
 #[async_trait]
@@ -308,7 +303,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 /// ```
 /// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let store = MemoryStore::default();
 /// let chat = ConversationId::new("ada/chat-1");
 /// assert!(store.messages(&chat).await?.is_empty());
@@ -353,7 +348,7 @@ impl fmt::Display for ConversationId {
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{Batch, ConversationId, MemoryStore, Revision, Store as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
 /// // Only if the conversation is new:
 /// let batch = Batch::new().put(Memory::new("Likes tea.").build()?).expect(Revision(0));

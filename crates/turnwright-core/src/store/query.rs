@@ -15,7 +15,7 @@ use crate::schema::escape;
 /// use turnwright_core::record::{Message, RecordKind};
 /// use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _, StoreExt as _};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
 /// for text in ["one", "two", "three"] {
 ///     store.put(&chat, Message::user(text).id(text).build()?).await?;

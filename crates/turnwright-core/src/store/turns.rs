@@ -17,7 +17,7 @@ use crate::record::{GateRecord, GateState, Lease, Record, RecordKind, TurnRecord
 /// use turnwright_core::record::TurnState;
 /// use turnwright_core::store::{MemoryStore, Store as _, TurnFilter};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// # let store = MemoryStore::default();
 /// let mut filter = TurnFilter::all()
 ///     .state(TurnState::Running)

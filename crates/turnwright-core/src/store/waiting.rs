@@ -21,7 +21,7 @@ const PAGE: usize = 256;
 /// ```
 /// use turnwright_core::Storage;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let storage = Storage::memory();
 /// for turn in storage.waiting().prefix("ada/").limit(50).await? {
 ///     println!("{}: {} open gates", turn.turn_id, turn.gates.len());

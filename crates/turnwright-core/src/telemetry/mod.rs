@@ -1,5 +1,5 @@
 //! Traces and metrics: spans and events of the `tracing` crate with the names of the OpenTelemetry conventions for generative
-//! AI. Requires the feature `tracing`.
+//! AI.
 //!
 //! ```text
 //! invoke_agent               a turn, child of the span in which it was started
@@ -32,37 +32,22 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-#[cfg(feature = "tracing")]
 mod content;
-#[cfg(feature = "tracing")]
 mod events;
-#[cfg(feature = "tracing")]
 mod measure;
 mod metric;
-#[cfg(feature = "tracing")]
 mod names;
-#[cfg(feature = "tracing")]
 mod spans;
 
-#[cfg(not(feature = "tracing"))]
-mod disabled;
-
-#[cfg(feature = "tracing")]
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "tracing")]
 pub(crate) use {
     events::{failed, gate_closed, is_traced, log, refused, warning},
     measure::gate_opened,
     spans::{ModelSpan, ToolSpan, TurnSpan, here, principal},
 };
 
-#[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{
-    ModelSpan, ToolSpan, TurnSpan, failed, gate_closed, gate_opened, here, is_traced, log,
-    principal, refused, warning,
-};
 pub use metric::{METRICS, Metric};
 
 /// The target of all spans and events, for filters.

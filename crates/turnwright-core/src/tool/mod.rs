@@ -10,7 +10,7 @@
 //!     name: String,
 //! }
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let greet = Tool::typed::<Greet>("greet")
 //!     .description("Greets a person.")
 //!     .handler(|args: Greet, _ctx: ToolContext| async move { format!("Hello, {}!", args.name) })

@@ -25,7 +25,7 @@ use crate::tool::context::ToolContext;
 /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolOutput, ToolRegistry};
 /// use serde_json::{Value, json};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let whoami = Tool::dynamic("whoami", json!({ "type": "object" }))
 ///     .description("Shows the login.")
 ///     .handler(|_: Value, _: ToolContext| async { "user=ada token=s3cret" })

@@ -30,7 +30,7 @@
 //!     fn reuse(&mut self, _wire: &[String]) {}
 //! }
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let ctx = DispatchContext::standalone();
 //! ctx.records().add(Message::user("Hello").build()?);
 //! let mut transcript = Transcript::default();

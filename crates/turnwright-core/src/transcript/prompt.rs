@@ -75,7 +75,7 @@ pub trait Writer: Send {
 /// #     fn reuse(&mut self, _wire: &[String]) {}
 /// # }
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let ctx = DispatchContext::standalone();
 /// let mut transcript = Transcript::default();
 /// for text in ["one", "two"] {

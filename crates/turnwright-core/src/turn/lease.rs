@@ -84,7 +84,7 @@ impl TurnContext {
                         None => return work.await,
                     }
                 }
-                Err(Cut::NoTimer | Cut::Cancelled) => return work.await,
+                Err(Cut::Cancelled) => return work.await,
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Ends a turn early.
 
 use crate::error::Error;
-#[cfg(feature = "tracing")]
 use crate::error::ErrorCode;
 use crate::outcome::{Limit, Stop};
 use crate::tool::context::TurnContext;
@@ -24,7 +23,6 @@ impl TurnContext {
     }
 
     /// Returns the code for work that is interrupted.
-    #[cfg(feature = "tracing")]
     pub(crate) fn stop_code(&self) -> ErrorCode {
         match self.limits().stopped() {
             Some(Stop::Failed(error)) => error.code(),

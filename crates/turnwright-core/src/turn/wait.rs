@@ -249,17 +249,6 @@ impl Asked {
             }
             // The turn still waits here if it is resumed.
             Err(Cut::Cancelled) => (GateClosed::aborted(), None, Err(aborted(kind))),
-            Err(Cut::NoTimer) => {
-                let message = format!(
-                    "the timeout of the gate `{kind}` requires a tokio runtime with the time driver enabled"
-                );
-                let error = Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message);
-                (
-                    GateClosed::aborted(),
-                    Some(GateState::Unanswered),
-                    Err(error),
-                )
-            }
         };
         // Stored before it has any effect.
         if let (Some(record), Some(state)) = (noted, state) {

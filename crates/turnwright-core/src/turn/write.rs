@@ -334,8 +334,7 @@ pub(crate) async fn in_time<T>(
             let message = format!("the store did not respond within {limit:?}");
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
-        // No timer is available, so there is no time limit.
-        Err(Cut::NoTimer | Cut::Cancelled) => work.await,
+        Err(Cut::Cancelled) => work.await,
         Ok(done) => done,
     };
     done.map_err(|panic| {

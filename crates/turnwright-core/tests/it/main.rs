@@ -14,7 +14,6 @@ mod envelopes;
 mod exfiltration;
 mod find_tools;
 mod model_texts;
-#[cfg(feature = "tracing")]
 mod telemetry;
 mod turn;
 mod turn_property;

@@ -88,7 +88,7 @@ proptest! {
         chunk in 1_usize..9,
     ) {
         let input: String = texts.iter().flat_map(|text| [text, "\n"]).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let read = runtime.block_on(async {
             let (mut write, read) = tokio::io::duplex(chunk);
             let bytes = input.into_bytes();

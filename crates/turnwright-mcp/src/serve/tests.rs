@@ -132,7 +132,7 @@ async fn read_all(content: Vec<u8>, piece: u64) -> (Vec<u8>, bool) {
 proptest! {
     #[test]
     fn joined_pieces_equal_the_result(text in "[a-ü€😀\n]{0,200}", piece in 4_u64..50) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (read, is_text) = runtime.block_on(read_all(text.clone().into_bytes(), piece));
         prop_assert_eq!(read, text.into_bytes());
         prop_assert!(is_text);
@@ -140,14 +140,14 @@ proptest! {
 
     #[test]
     fn joined_pieces_equal_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300), piece in 1_u64..50) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (read, _) = runtime.block_on(read_all(bytes.clone(), piece));
         prop_assert_eq!(read, bytes);
     }
 
     #[test]
     fn any_uri_is_read_or_refused(rest in ".{0,40}") {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let results = Arc::new(Results::default());
         let uri = format!("turnwright://results/{rest}");
         let read = runtime.block_on(results.read(&uri, &ServeLimits::default()));

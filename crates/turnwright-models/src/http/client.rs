@@ -189,7 +189,7 @@ fn unreachable(host: &str, error: reqwest::Error) -> Error {
 /// ```
 /// use turnwright_models::http::Body;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let mut body = Body::full("data: [DONE]\n\n");
 /// assert_eq!(body.next().await.unwrap()?, "data: [DONE]\n\n");
 /// assert!(body.next().await.is_none());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::survey::{Node, NodeId, Survey};
 use super::verdict::{Judge, Verdict};
-use super::words;
+use super::wording;
 use crate::keywords::Shape;
 use crate::numeric::tighten;
 use crate::pointer::join;
@@ -83,7 +83,7 @@ impl<'d> Writer<'_, 'd> {
                 let keyword = keyword.map(|(_, last)| last).unwrap_or_default();
                 let kind = UnenforcedKind::Malformed;
                 self.list(node.pointer.clone(), &keyword, kind, "is not a schema");
-                let line = words::line(kind, &keyword, other);
+                let line = wording::line(kind, &keyword, other);
                 let mut map = Map::new();
                 if let (Some(line), false) = (line, other.is_null()) {
                     map.insert("description".to_owned(), line.into());
@@ -124,7 +124,7 @@ impl<'d> Writer<'_, 'd> {
                     let informs =
                         matches!(kind, UnenforcedKind::Format | UnenforcedKind::Discriminator);
                     if *asserts || informs {
-                        lines.extend(words::line(*kind, name, value));
+                        lines.extend(wording::line(*kind, name, value));
                     }
                     continue;
                 }
@@ -135,7 +135,7 @@ impl<'d> Writer<'_, 'd> {
                     bounds.extend(found.iter().cloned());
                     if let Some(reason) = reason {
                         self.list(pointer, name, UnenforcedKind::Format, reason);
-                        lines.extend(words::line(UnenforcedKind::Format, name, value));
+                        lines.extend(wording::line(UnenforcedKind::Format, name, value));
                     }
                     continue;
                 }
@@ -146,7 +146,7 @@ impl<'d> Writer<'_, 'd> {
                 Some(Verdict::Weaken(reason)) => {
                     let kind = UnenforcedKind::Dependent;
                     self.list(pointer, name, kind, reason);
-                    lines.extend(words::line(kind, name, value));
+                    lines.extend(wording::line(kind, name, value));
                     alternatives = Some(value);
                     continue;
                 }
@@ -159,7 +159,7 @@ impl<'d> Writer<'_, 'd> {
                 let kind = UnenforcedKind::Dependent;
                 let reason = format!("depends on `{needed}`, which is not enforced");
                 self.list(pointer, name, kind, &reason);
-                lines.extend(words::line(kind, name, value));
+                lines.extend(wording::line(kind, name, value));
                 continue;
             }
             if is_object && name == "type" {
@@ -198,7 +198,7 @@ impl<'d> Writer<'_, 'd> {
         }
         if !lines.is_empty() {
             let own = out.get("description").and_then(Value::as_str);
-            let text = words::describe(own, lines);
+            let text = wording::describe(own, lines);
             out.insert("description".to_owned(), text.into());
         }
         Value::Object(out)
@@ -237,7 +237,7 @@ impl<'d> Writer<'_, 'd> {
                         let reason = format!("the name {fault}");
                         self.list(pointer, name, UnenforcedKind::Pattern, &reason);
                         let entry = serde_json::json!({ key: schema });
-                        lines.extend(words::line(UnenforcedKind::Pattern, name, &entry));
+                        lines.extend(wording::line(UnenforcedKind::Pattern, name, &entry));
                         continue;
                     }
                     named.insert(key.clone(), self.child(schema, join(place, key)));
@@ -287,9 +287,10 @@ impl<'d> Writer<'_, 'd> {
     /// Directs every reference to where its target is published. Targets inside something that is not published are
     /// published as definitions.
     fn settle_references(&mut self, document: &mut Value) -> Result<(), SchemaProblem> {
-        let definitions = match self.judge.dialect.ignores_siblings_of_ref() {
-            true => "definitions",
-            false => "$defs",
+        let definitions = if self.judge.dialect.ignores_siblings_of_ref() {
+            "definitions"
+        } else {
+            "$defs"
         };
         while let Some((place, from)) = self.references.pop() {
             let Some(node) = self.survey.nodes.get(from) else {

@@ -10,7 +10,7 @@ mod emit;
 mod spread;
 mod survey;
 mod verdict;
-mod words;
+mod wording;
 
 #[cfg(test)]
 mod tests;

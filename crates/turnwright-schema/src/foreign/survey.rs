@@ -96,9 +96,10 @@ pub(super) fn survey<'d>(
     };
     reader.schema(document, String::new(), scope.map(Rc::new).as_ref());
     reader.follow_references();
-    match reader.problems.is_empty() {
-        true => Ok(reader.survey),
-        false => Err(reader.problems),
+    if reader.problems.is_empty() {
+        Ok(reader.survey)
+    } else {
+        Err(reader.problems)
     }
 }
 

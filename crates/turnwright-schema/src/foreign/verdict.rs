@@ -128,9 +128,10 @@ impl Judge<'_> {
         let only_ref = has_ref && self.dialect.ignores_siblings_of_ref();
         if only_ref && !keyword.annotation && name != "$ref" {
             let reason = format!("{} ignores keywords next to `$ref`", self.dialect.name());
-            return match is_root && name == "type" && !self.options.any_root {
-                true => Some(Verdict::Omit),
-                false => Verdict::asserting(UnenforcedKind::NextToRef, reason),
+            return if is_root && name == "type" && !self.options.any_root {
+                Some(Verdict::Omit)
+            } else {
+                Verdict::asserting(UnenforcedKind::NextToRef, reason)
             };
         }
         if let Some(needed) = keyword.needs
@@ -196,17 +197,16 @@ impl Judge<'_> {
             return Verdict::describing(UnenforcedKind::Annotation, reason);
         }
         let reason = keywords::unknown(self.dialect.published(), name);
-        match keywords::is_known(name) {
-            true => {
-                let reason = format!("`{shown}` is not a keyword of {}", self.dialect.name());
-                Verdict::asserting(UnenforcedKind::OtherDraft, reason)
-            }
-            false => Verdict::asserting(
+        if keywords::is_known(name) {
+            let reason = format!("`{shown}` is not a keyword of {}", self.dialect.name());
+            Verdict::asserting(UnenforcedKind::OtherDraft, reason)
+        } else {
+            Verdict::asserting(
                 UnenforcedKind::UnknownKeyword,
                 reason
                     .split_once(": remove it")
                     .map_or(&*reason, |(what, _)| what),
-            ),
+            )
         }
     }
 
@@ -307,9 +307,10 @@ impl Judge<'_> {
             Value::Null => "must not be `null`".to_owned(),
             _ => format!("{} is not a valid value of this keyword", quote(value)),
         };
-        match keyword.annotation {
-            true => Verdict::describing(UnenforcedKind::Malformed, reason),
-            false => Verdict::asserting(UnenforcedKind::Malformed, reason),
+        if keyword.annotation {
+            Verdict::describing(UnenforcedKind::Malformed, reason)
+        } else {
+            Verdict::asserting(UnenforcedKind::Malformed, reason)
         }
     }
 
@@ -340,9 +341,10 @@ fn applicator(name: &str, value: &Value, keyword: &Keyword) -> Option<Verdict> {
         }
         _ => return None,
     };
-    match keyword.annotation || name == "definitions" {
-        true => Verdict::describing(UnenforcedKind::Malformed, must),
-        false => Verdict::asserting(UnenforcedKind::Malformed, must),
+    if keyword.annotation || name == "definitions" {
+        Verdict::describing(UnenforcedKind::Malformed, must)
+    } else {
+        Verdict::asserting(UnenforcedKind::Malformed, must)
     }
 }
 

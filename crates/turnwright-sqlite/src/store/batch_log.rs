@@ -41,9 +41,12 @@ pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Applied>
     let found = statement.query_row([batch.id.0.to_be_bytes()], |row| {
         Ok((row.get::<_, u64>(0)?, row.get::<_, u32>(1)?))
     });
-    let verdict = |(revision, digest)| match digest == batch.digest {
-        true => Ok(revision),
-        false => Err(Failure::BatchIdReused(batch.id)),
+    let verdict = |(revision, digest)| {
+        if digest == batch.digest {
+            Ok(revision)
+        } else {
+            Err(Failure::BatchIdReused(batch.id))
+        }
     };
     Ok(found.optional()?.map(verdict))
 }

@@ -46,7 +46,7 @@ pub enum Durability {
 /// use turnwright_sqlite::{Durability, SqliteStore};
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-builder-{}", std::process::id()));
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// // In another folder than the database's.
 /// let spool = DiskSpool::open(folder.join("large-results")).await?;
 /// let store = SqliteStore::builder(folder.join("chat.db"))
@@ -145,7 +145,7 @@ impl SqliteStoreBuilder {
     /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-read-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let file = folder.join("chat.db");
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// SqliteStore::open(&file).await?.close().await?;
     /// let store = SqliteStore::builder(&file).read_only().open().await?;
     /// let note = Memory::new("Cannot be written.").build()?;
@@ -230,9 +230,10 @@ impl SqliteStoreBuilder {
 
 /// Returns the folder next to a database, or next to the target of a link.
 fn results_of(path: &Path) -> PathBuf {
-    let real = match path.is_symlink() {
-        true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-        false => path.to_owned(),
+    let real = if path.is_symlink() {
+        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    } else {
+        path.to_owned()
     };
     let mut name = OsString::from(real);
     name.push(".results");

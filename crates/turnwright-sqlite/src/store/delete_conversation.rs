@@ -59,7 +59,7 @@ impl SqliteStore {
     /// use turnwright_core::store::{ConversationFilter, ConversationId, Store as _, StoreExt as _};
     /// use turnwright_sqlite::SqliteStore;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let (store, conversation) = (SqliteStore::in_memory().await?, ConversationId::new("chat-1"));
     /// store.put(&conversation, Message::user("Forget this.").build()?).await?;
     /// let deleted = store.delete_conversation(&conversation).await?;
@@ -193,11 +193,12 @@ impl Writer {
             self.commit()?;
         }
         let after = free(&self.conn)?;
-        Ok(match after > 0 && after < before {
-            true => Released::Some,
-            false => Released::All {
+        Ok(if after > 0 && after < before {
+            Released::Some
+        } else {
+            Released::All {
                 emptied: self.shorten_log(),
-            },
+            }
         })
     }
 }

@@ -39,7 +39,7 @@ impl SqliteStore {
     /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-orphans-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let file = folder.join("chat.db");
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();
     /// let store = SqliteStore::builder(&file).spool(Arc::new(spool.clone())).open().await?;
     /// spool.put("left by a crash", Body::Text("…".to_owned())).await?;

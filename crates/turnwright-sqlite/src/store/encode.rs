@@ -125,12 +125,13 @@ pub(super) fn reads_bytes(batch: &Batch) -> bool {
 
 /// Rejects NUL, because many tools that read the file treat a NUL as the end of the text.
 pub(super) fn check_id(conversation: &ConversationId) -> Result<(), Failure> {
-    match conversation.as_str().contains('\0') {
-        true => Err(Failure::new(
+    if conversation.as_str().contains('\0') {
+        Err(Failure::new(
             SqliteErrorKind::Invalid,
             "the conversation id contains a NUL",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

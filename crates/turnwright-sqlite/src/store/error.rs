@@ -14,7 +14,7 @@ use turnwright_core::store::{BatchId, Revision, StoreError};
 /// ```
 /// use turnwright_sqlite::{SqliteError, SqliteStore, SqliteErrorKind};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let error = SqliteStore::open("no/such/folder/chat.db").await.unwrap_err();
 /// let error = SqliteError::of(&error).expect("the source is a database error");
 /// assert_eq!(error.kind(), SqliteErrorKind::NoFolder);

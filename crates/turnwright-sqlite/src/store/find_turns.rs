@@ -86,13 +86,9 @@ pub(super) fn sql(filter: &TurnFilter) -> String {
     );
     let from = match (&filter.turn_id, filter.waiting) {
         (Some(_), waiting) => {
-            let open = match waiting {
-                true => {
-                    "AND EXISTS (SELECT 1 FROM records g INDEXED BY records_by_open_gate
-                        WHERE g.conversation = r.conversation AND g.open_gate_turn = r.id)"
-                }
-                false => "",
-            };
+            const OPEN: &str = "AND EXISTS (SELECT 1 FROM records g INDEXED BY records_by_open_gate
+                WHERE g.conversation = r.conversation AND g.open_gate_turn = r.id)";
+            let open = if waiting { OPEN } else { "" };
             vec![format!(
                 "{COLUMNS} FROM records r INDEXED BY records_by_id {CONVERSATION}
                  WHERE r.kind = 'turn' AND r.id = :turn_id AND {any_of} {open} AND {CONDITIONS}"
@@ -129,9 +125,10 @@ fn states(filter: &TurnFilter) -> Vec<&'static str> {
 
 fn system_time(nanoseconds: i64) -> SystemTime {
     let since = Duration::from_nanos(nanoseconds.unsigned_abs());
-    let time = match nanoseconds < 0 {
-        true => UNIX_EPOCH.checked_sub(since),
-        false => UNIX_EPOCH.checked_add(since),
+    let time = if nanoseconds < 0 {
+        UNIX_EPOCH.checked_sub(since)
+    } else {
+        UNIX_EPOCH.checked_add(since)
     };
     time.unwrap_or(UNIX_EPOCH)
 }

@@ -20,7 +20,7 @@ impl SqliteStore {
     /// ```
     /// use turnwright_sqlite::SqliteStore;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = SqliteStore::in_memory().await?;
     /// store.integrity_check().await?;
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -81,12 +81,11 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
          LIMIT 10",
     )?);
     damaged_records(&moment, reopen, &mut problems)?;
-    match problems.is_empty() {
-        true => Ok(()),
-        false => {
-            problems.truncate(MAX_PROBLEMS);
-            Err(Failure::new(SqliteErrorKind::Corrupt, problems.join("; ")))
-        }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        problems.truncate(MAX_PROBLEMS);
+        Err(Failure::new(SqliteErrorKind::Corrupt, problems.join("; ")))
     }
 }
 

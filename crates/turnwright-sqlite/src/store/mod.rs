@@ -64,7 +64,7 @@ use writer_thread::{Writer, WriterHandle};
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-store-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let file = folder.join("chat.db");
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let conversation = ConversationId::new("chat-1");
 /// let store = SqliteStore::open(&file).await?;
 /// store.put(&conversation, Message::user("Hello!").build()?).await?;
@@ -107,7 +107,7 @@ impl SqliteStore {
     /// use turnwright_core::store::{ConversationId, StoreExt as _};
     /// use turnwright_sqlite::SqliteStore;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = SqliteStore::in_memory().await?;
     /// store.put(&ConversationId::new("ada"), Memory::new("Likes tests.").build()?).await?;
     /// assert!(store.path().is_none());

@@ -83,7 +83,7 @@ impl SqliteStore {
     /// use turnwright_core::store::{ConversationId, StoreExt as _};
     /// use turnwright_sqlite::{Retention, SqliteStore};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = SqliteStore::in_memory().await?;
     /// store.put(&ConversationId::new("chat-1"), Message::user("Hello!").build()?).await?;
     /// let report = store.apply_retention(&Retention::default().max_bytes(0)).await?;

@@ -19,11 +19,12 @@ const REPLACED: &str = "Then a new secret is created, and the provider's prompt 
 
 /// Returns the file next to a database, or next to the target of a link.
 pub(super) fn file_of(database: &Path) -> PathBuf {
-    let real = match database.is_symlink() {
-        true => database
+    let real = if database.is_symlink() {
+        database
             .canonicalize()
-            .unwrap_or_else(|_| database.to_owned()),
-        false => database.to_owned(),
+            .unwrap_or_else(|_| database.to_owned())
+    } else {
+        database.to_owned()
     };
     let mut name = OsString::from(real);
     name.push(".secret");

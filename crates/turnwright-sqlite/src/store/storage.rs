@@ -72,7 +72,7 @@ impl SqliteStore {
     ///
     /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-of-store-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = SqliteStore::builder(folder.join("chat.db")).durability(Durability::Always).open().await?;
     /// let storage = store.storage().await?;
     /// assert!(storage.is_persistent());
@@ -97,12 +97,15 @@ impl SqliteStore {
             return Storage::memory().secret().map_err(StoreError::failed);
         };
         let (file, read_only) = (secret::file_of(path), self.0.read_only);
-        let work = move || match read_only {
-            false => secret::load_or_create(&file),
-            true => match secret::load(&file)? {
-                Some(secret) => Ok(secret),
-                None => Ok(Storage::memory().secret().map_err(Failure::from)?),
-            },
+        let work = move || {
+            if read_only {
+                match secret::load(&file)? {
+                    Some(secret) => Ok(secret),
+                    None => Ok(Storage::memory().secret().map_err(Failure::from)?),
+                }
+            } else {
+                secret::load_or_create(&file)
+            }
         };
         let read = self.0.writer.run(move |_| work()).await;
         read.map_err(|failure| self.error(failure))

@@ -31,9 +31,10 @@ fn tool(name: &str, text: impl Into<String>, asks: bool) -> Tool {
             let text = text.clone();
             async move { text }
         });
-    let tool = match asks {
-        true => tool.approval(always("it costs")),
-        false => tool,
+    let tool = if asks {
+        tool.approval(always("it costs"))
+    } else {
+        tool
     };
     tool.build().unwrap()
 }

@@ -32,7 +32,7 @@ fn open_at_once(threads: usize) -> Vec<String> {
     let opened = (0..threads).map(|number| {
         let (file, start) = (folder.file(), Arc::clone(&start));
         thread::spawn(move || {
-            let runtime = Builder::new_current_thread().build().unwrap();
+            let runtime = Builder::new_current_thread().enable_time().build().unwrap();
             start.wait();
             runtime.block_on(async {
                 let store = SqliteStore::open(&file).await?;
@@ -49,7 +49,7 @@ fn open_at_once(threads: usize) -> Vec<String> {
     let failed: Vec<String> = done
         .filter_map(|done| Some(done.err()?.to_string()))
         .collect();
-    let runtime = Builder::new_current_thread().build().unwrap();
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let store = SqliteStore::open(folder.file()).await.unwrap();
         store.integrity_check().await.unwrap();

@@ -61,15 +61,16 @@ fn record(kind: u8, id: u8, text: usize) -> Record {
 }
 
 fn batch(changes: &[(u8, u8, bool)], text: usize) -> Batch {
-    changes
-        .iter()
-        .fold(Batch::new(), |batch, (kind, id, put)| match put {
-            true => batch.put(record(*kind, *id, text)),
-            false => match KINDS[usize::from(*kind) % KINDS.len()] {
+    changes.iter().fold(Batch::new(), |batch, (kind, id, put)| {
+        if *put {
+            batch.put(record(*kind, *id, text))
+        } else {
+            match KINDS[usize::from(*kind) % KINDS.len()] {
                 kind @ RecordKind::ConversationInfo => batch.delete(kind, ConversationInfo::ID),
                 kind => batch.delete(kind, format!("id-{id}")),
-            },
-        })
+            }
+        }
+    })
 }
 
 fn query() -> impl Strategy<Value = Query> {
@@ -111,9 +112,10 @@ fn filter() -> impl Strategy<Value = ConversationFilter> {
             filter.limit = limit;
             filter.owner = owner.map(|owner| OWNERS[owner].to_owned());
             for (first, id) in labels {
-                filter = match first {
-                    true => filter.label("a", format!("id-{id}")),
-                    false => filter.label(format!("id-{id}"), "x"),
+                filter = if first {
+                    filter.label("a", format!("id-{id}"))
+                } else {
+                    filter.label(format!("id-{id}"), "x")
                 };
             }
             filter
@@ -248,7 +250,7 @@ proptest! {
 
     #[test]
     fn sqlite_agrees_with_the_memory_store(steps in proptest::collection::vec(step(), 1..60)) {
-        let runtime = Builder::new_current_thread().build().unwrap();
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(compare(steps));
     }
 }

@@ -389,9 +389,10 @@ async fn immutable_file_is_reported_and_readable() {
         let folder = Folder::new();
         written(&folder.file()).await;
         let before = fs::read(folder.file()).unwrap();
-        let path = match whole_folder {
-            true => folder.path().to_owned(),
-            false => folder.file(),
+        let path = if whole_folder {
+            folder.path().to_owned()
+        } else {
+            folder.file()
         };
         if !Immutable::flag(&path, "+i") {
             crate::say("SKIPPED: this user or file system cannot make a file immutable");
@@ -429,9 +430,10 @@ async fn file_with_foreign_schema_objects_is_rejected() {
         let before = fs::read(folder.file()).unwrap();
         for read_only in [false, true] {
             let opened = SqliteStore::builder(folder.file());
-            let opened = match read_only {
-                true => opened.read_only(),
-                false => opened,
+            let opened = if read_only {
+                opened.read_only()
+            } else {
+                opened
             };
             let error = opened.open().await.unwrap_err();
             assert_eq!(

@@ -78,7 +78,9 @@ fn concurrent_creation_yields_one_secret() {
             .map(|_| {
                 let (folder, barrier) = (Arc::clone(&folder), Arc::clone(&barrier));
                 std::thread::spawn(move || {
-                    let runtime = tokio::runtime::Builder::new_current_thread().build();
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_time()
+                        .build();
                     runtime.unwrap().block_on(async {
                         let store = SqliteStore::open(folder.file()).await.unwrap();
                         barrier.wait();

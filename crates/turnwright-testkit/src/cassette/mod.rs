@@ -6,7 +6,7 @@
 //! use turnwright_models::http::{Request, Transport as _};
 //! use turnwright_testkit::cassette::Cassette;
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let cassette = Cassette::from_json(r#"[{
 //!     "request": { "method": "POST", "path": "/v1/chat/completions", "body": { "model": "m", "messages": [] } },
 //!     "response": { "status": 200, "headers": { "content-type": "application/json" }, "body": "{\"choices\":[]}" }
@@ -189,7 +189,7 @@ impl Cassette {
     /// use turnwright_models::http::{Request, Transport as _};
     /// use turnwright_testkit::cassette::Cassette;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let cassette = Cassette::from_json(r#"[{
     ///     "request": { "method": "POST", "path": "/v1/chat/completions", "body": { "model": "m" } },
     ///     "response": { "status": 200, "body": "first" }

@@ -15,7 +15,7 @@ use turnwright_core::store::{
 /// use turnwright_core::store::{MemoryStore, ConversationId, StoreExt as _};
 /// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let store = FailingLayer::store(MemoryStore::default());
 /// let conversation = ConversationId::new("chat");
 /// // The reply is lost. The write is not.
@@ -34,7 +34,7 @@ pub type FailingStore<S> = Layered<FailingLayer, S>;
 /// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
 /// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (FailingLayer::store(MemoryStore::default()), ConversationId::new("chat"));
 /// store.layer.fail_each(2, Fail::Before);
 /// assert!(store.messages(&chat).await.is_ok());
@@ -53,7 +53,7 @@ pub struct FailingLayer(Arc<Mutex<Requests>>);
 /// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
 /// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let (store, chat) = (FailingLayer::store(MemoryStore::default()), ConversationId::new("chat"));
 /// store.layer.fail_call(1, Fail::Before);
 /// let error = store.put(&chat, Memory::new("Likes tea.").build()?).await.unwrap_err();

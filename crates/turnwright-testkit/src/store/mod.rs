@@ -7,7 +7,7 @@
 //! use turnwright_testkit::store::conformance;
 //!
 //! // In your project: #[tokio::test]
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! conformance(async || MemoryStore::default()).await;
 //! # });
 //! ```

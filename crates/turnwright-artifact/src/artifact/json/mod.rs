@@ -4,7 +4,7 @@
 //! use turnwright_artifact::artifact::json::SpooledJsonArtifact;
 //! use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let log = "{\"ms\": 3}\n{\"ms\": 250, \"url\": \"/a\"}\n";
 //! let log = SpooledJsonArtifact::new(SpooledArtifact::in_memory(log, ArtifactKind::JSON));
 //! let slow = log.json_filter(&"$".parse()?, "@.ms > 100", 0).await?;
@@ -50,7 +50,7 @@ use content::Content;
 /// use turnwright_artifact::artifact::json::SpooledJsonArtifact;
 /// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let order = SpooledArtifact::in_memory(r#"{"items": [{"name": "cup"}]}"#, ArtifactKind::JSON);
 /// let order = SpooledJsonArtifact::new(order);
 /// let page = order.json_get(&"$.items[0].name".parse()?, 0).await?;

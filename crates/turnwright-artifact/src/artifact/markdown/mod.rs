@@ -4,7 +4,7 @@
 //! use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 //! use turnwright_artifact::artifact::markdown::SpooledMarkdownArtifact;
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let text = "# Guide\n\n## Install\n\n```sh\nmake install\n```\n\n## Use\n\nSee [the book](https://example.org).\n";
 //! let guide = SpooledMarkdownArtifact::new(SpooledArtifact::in_memory(text, ArtifactKind::MARKDOWN));
 //!
@@ -56,7 +56,7 @@ use crate::error::Error;
 /// use turnwright_artifact::artifact::markdown::SpooledMarkdownArtifact;
 /// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let guide = SpooledArtifact::in_memory("# Guide\n\n## Install\n\nRun make.\n", ArtifactKind::MARKDOWN);
 /// let guide = SpooledMarkdownArtifact::new(guide);
 /// assert_eq!(guide.headings(..).await?.len(), 2);

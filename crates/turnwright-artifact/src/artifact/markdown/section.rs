@@ -30,7 +30,7 @@ pub struct Section {
 /// use turnwright_artifact::artifact::markdown::{SectionName, SpooledMarkdownArtifact};
 /// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let guide = SpooledArtifact::in_memory("# Guide\n\n## Install\n", ArtifactKind::MARKDOWN);
 /// let guide = SpooledMarkdownArtifact::new(guide);
 /// let by_heading = guide.section("install").await?;

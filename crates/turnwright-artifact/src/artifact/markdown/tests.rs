@@ -22,7 +22,9 @@ fn markdown(text: impl Into<bytes::Bytes>) -> SpooledMarkdownArtifact {
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     runtime.unwrap().block_on(future)
 }
 

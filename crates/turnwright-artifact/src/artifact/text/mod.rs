@@ -8,7 +8,7 @@
 //! use turnwright_artifact::artifact::text::Grep;
 //! use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let log = SpooledArtifact::in_memory("start\nERROR disk\nstop\nerror net\n", ArtifactKind::TEXT);
 //! assert_eq!(log.line_count().await?, 4);
 //! assert_eq!(log.tail(1).await?.lines[0].bytes, b"error net");

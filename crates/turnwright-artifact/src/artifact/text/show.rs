@@ -31,7 +31,7 @@ impl Line {
     /// ```
     /// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let log = SpooledArtifact::in_memory("one\ntwo\n", ArtifactKind::TEXT);
     /// let excerpt = log.head(1).await?;
     /// assert_eq!(excerpt.lines[0].text(), "one");

@@ -131,6 +131,7 @@ fn an_export_with_results_is_complete() {
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let record = Record::from_value(RecordKind::ToolCall, &complete, &reopen).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
     let text = runtime

@@ -263,7 +263,7 @@ proptest! {
         mut sizes in proptest::collection::vec(0_usize..5, 1..5),
     ) {
         sizes.push(1);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let bytes = [text.as_bytes(), &tail].concat();
             let (body, truncated) = Body::Bytes(bytes.clone().into()).bounded(most);

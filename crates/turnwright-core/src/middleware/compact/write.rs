@@ -127,8 +127,6 @@ impl Writer<'_> {
         let mut work = pin!(AssertUnwindSafe(self.summariser.summarise(request)).catch_unwind());
         let done = match within(time, self.turn.cancellation(), work.as_mut()).await {
             Ok(done) => done,
-            // No timer is available, so there is no time limit.
-            Err(Cut::NoTimer) => work.await,
             Err(Cut::Timeout(_)) => {
                 cancellation.cancel();
                 return Err(format!("the summariser did not answer within {limit:?}").into());

@@ -380,7 +380,7 @@ proptest! {
             2 => thought(&at.to_string()),
             _ => call(&at.to_string()),
         }).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let ids = runtime.block_on(async {
             let store = holding("chat", records.clone()).await;
             seen(&store, History::last(last).max_records(most).page_size(page)).await.0

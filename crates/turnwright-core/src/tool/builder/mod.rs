@@ -216,7 +216,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Lookup { user: u32 }
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let users = HashMap::from([(7, "Ada")]);
     /// let who_is = Tool::typed::<Lookup>("who_is")
     ///     .description("Looks up the name of a user.")

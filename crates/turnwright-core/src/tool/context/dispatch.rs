@@ -36,7 +36,7 @@ use crate::usage::Usage;
 /// use turnwright_core::{DispatchContext, Tool, ToolCall, ToolContext, ToolRegistry};
 /// use serde_json::{Value, json};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let add = Tool::dynamic("add", json!({
 ///         "type": "object",
 ///         "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },

@@ -1,6 +1,5 @@
 //! What a turn has used of its budget, and why it stops.
 
-#[cfg(feature = "tracing")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use tokio::time::Instant;
 use super::turn::TurnContext;
 use crate::outcome::{Limit, Stop};
 use crate::record::TurnRecord;
-#[cfg(feature = "tracing")]
 use crate::usage::ModelUsage;
 use crate::usage::Usage;
 
@@ -35,7 +33,6 @@ struct Used {
     itself: Usage,
     inner_turns: Usage,
     /// The responses of the running executor, for its span and metrics.
-    #[cfg(feature = "tracing")]
     responses: Vec<Arc<ModelUsage>>,
 }
 
@@ -102,23 +99,15 @@ impl Limits {
     }
 
     /// Returns the usage of the turn itself.
-    #[cfg(feature = "tracing")]
     pub(crate) fn own_usage(&self) -> Usage {
         self.usage.lock().itself
     }
 
     /// Adds the usage of a model response of the turn itself.
-    #[cfg(feature = "tracing")]
     pub(crate) fn add_usage(&self, usage: &Arc<ModelUsage>) {
         let mut used = self.usage.lock();
         used.itself += usage.tokens;
         used.responses.push(Arc::clone(usage));
-    }
-
-    /// Adds the usage of a model response of the turn itself.
-    #[cfg(not(feature = "tracing"))]
-    pub(crate) fn add_usage(&self, usage: &crate::usage::ModelUsage) {
-        self.usage.lock().itself += usage.tokens;
     }
 
     /// Adds the usage of a turn under a call.
@@ -127,7 +116,6 @@ impl Limits {
     }
 
     /// Returns the responses that were reported since the last time.
-    #[cfg(feature = "tracing")]
     pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
         std::mem::take(&mut self.usage.lock().responses)
     }

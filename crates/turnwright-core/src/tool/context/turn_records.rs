@@ -17,7 +17,7 @@ use crate::record::{Message, Record, TimelineRecord, ToolCall};
 /// use turnwright_core::DispatchContext;
 /// use turnwright_core::record::{Memory, Message};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let ctx = DispatchContext::standalone();
 /// let records = ctx.records();
 /// records.store(Message::user("Hello!").build()?).await?;

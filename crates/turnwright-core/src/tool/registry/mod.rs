@@ -209,7 +209,7 @@ impl ToolRegistry {
     /// use serde_json::{Value, json};
     /// use turnwright_core::{Tool, ToolContext, ToolRegistry};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let registry = ToolRegistry::new([])?;
     /// let changed = registry.changed();
     /// let late = Tool::dynamic("late", json!({ "type": "object" }))

@@ -292,22 +292,6 @@ async fn a_deadline_is_a_limit_of_turn_or_runner() {
     assert_eq!(outcome.text, "late");
 }
 
-#[test]
-fn a_deadline_without_a_timer_is_an_error() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let observed = Observed::default();
-    let runner = runner(|_: DispatchContext| std::future::pending())
-        .observer(observed.observer())
-        .build()
-        .unwrap();
-    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(1)));
-    let outcome = runtime.block_on(runner.run(input));
-    assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
-    observed.assert_paired();
-}
-
 #[tokio::test]
 async fn the_records_of_the_outcome_are_those_in_the_store() {
     let store = Arc::new(MemoryStore::default());

@@ -205,11 +205,10 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
             GateKind::APPROVAL => gates.approve(&gate.id),
             GateKind::UNKNOWN_CALL => {
                 let key = gate.question["idempotencyKey"].as_str().unwrap();
-                let found = match world.has_effect(key) {
-                    true => {
-                        json!({ "found": "done", "result": tools::result("wire", &gate.question["args"]["n"]) })
-                    }
-                    false => json!({ "found": "not_done" }),
+                let found = if world.has_effect(key) {
+                    json!({ "found": "done", "result": tools::result("wire", &gate.question["args"]["n"]) })
+                } else {
+                    json!({ "found": "not_done" })
                 };
                 gates.answer(&gate.id, found)
             }

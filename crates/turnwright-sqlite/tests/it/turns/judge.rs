@@ -122,12 +122,11 @@ impl Judge {
                 "ack" => {
                     let revision = item.field(5).parse().unwrap();
                     let later = known.acknowledged.is_some_and(|(last, _)| last > revision);
-                    match later {
-                        true => known.tried.retain(|tried| *tried != digest),
-                        false => {
-                            known.acknowledged = Some((revision, digest));
-                            known.tried.clear();
-                        }
+                    if later {
+                        known.tried.retain(|tried| *tried != digest)
+                    } else {
+                        known.acknowledged = Some((revision, digest));
+                        known.tried.clear();
                     }
                     let for_conversation = revisions.entry(item.field(0)).or_default();
                     let first = *for_conversation.entry(revision).or_insert(item.life);
@@ -324,10 +323,11 @@ impl Judge {
         if is_large(tool) {
             expected.push_str(&signature(self.closed_by(call)));
         }
-        match tool.starts_with("artifact_") {
+        if tool.starts_with("artifact_") {
             // A hint on how to read on may follow.
-            true => assert!(text.starts_with(&expected), "{tool}: {text}"),
-            false => assert_eq!(text, expected),
+            assert!(text.starts_with(&expected), "{tool}: {text}")
+        } else {
+            assert_eq!(text, expected)
         }
     }
 
@@ -382,10 +382,11 @@ impl Judge {
         assert!(found_out == 0 || conversation == "wire");
         let expected: usize = planned.iter().map(|item| item.gates).sum();
         let known = gates.len() - found_out;
-        match writes {
+        if writes {
             // It may have been cut off before it reached the gate.
-            true => assert!(known <= expected),
-            false => assert_eq!(known, expected, "{conversation}: {gates:?}"),
+            assert!(known <= expected)
+        } else {
+            assert_eq!(known, expected, "{conversation}: {gates:?}")
         }
     }
 

@@ -85,9 +85,10 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
                 call.dispatch().conversation_id().as_str(),
             );
             sleep(MOMENT).await;
-            Ok::<_, BoxError>(match world.has_effect(call.idempotency_key()) {
-                true => Finding::done(result("transfer", &call.args()["n"])),
-                false => Finding::NotDone,
+            Ok::<_, BoxError>(if world.has_effect(call.idempotency_key()) {
+                Finding::done(result("transfer", &call.args()["n"]))
+            } else {
+                Finding::NotDone
             })
         }
     });

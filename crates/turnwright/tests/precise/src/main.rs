@@ -30,7 +30,7 @@ fn main() {
     let exact: Value = serde_json::from_str("1.50").expect("a number");
     assert_eq!(exact.to_string(), "1.50", "the feature is enabled");
 
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime").block_on(async {
         let ctx = DispatchContext::standalone();
         let run = |args: RawArgs| {

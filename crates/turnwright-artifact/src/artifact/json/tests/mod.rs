@@ -24,7 +24,9 @@ use crate::spool::ByteReader;
 
 /// Blocks on a future.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     runtime.unwrap().block_on(answer)
 }
 

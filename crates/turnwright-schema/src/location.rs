@@ -6,12 +6,12 @@ use super::plan::{Node, NodeId, Plan};
 
 /// A chain of subschemas under which one location is visited. A branch of a union is nested inside the schemas that
 /// contain the union.
-pub(crate) struct Here<'h> {
+pub(crate) struct Scope<'s> {
     pub(crate) id: NodeId,
-    pub(crate) outer: Option<&'h Here<'h>>,
+    pub(crate) outer: Option<&'s Scope<'s>>,
 }
 
-impl Here<'_> {
+impl Scope<'_> {
     /// Returns all subschemas that apply here, outermost first, including referenced ones.
     pub(crate) fn nodes<'p>(&self, plan: &'p Plan) -> Vec<&'p Node> {
         let mut nodes = self
@@ -26,7 +26,7 @@ impl Here<'_> {
         nodes
     }
 
-    /// Returns how many of [`Here::nodes`] come from enclosing schemas.
+    /// Returns how many of [`Scope::nodes`] come from enclosing schemas.
     pub(crate) fn outer_count(&self, plan: &Plan) -> usize {
         self.outer.map_or(0, |outer| outer.nodes(plan).len())
     }

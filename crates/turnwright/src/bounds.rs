@@ -1,4 +1,4 @@
-//! Bounds that an author adds to a parameter's type.
+//! Adds the bounds of an `#[arg]` attribute to the schema of the parameter's type.
 
 use std::cmp::Ordering;
 
@@ -8,19 +8,18 @@ use serde_json::{Number, Value, json};
 use turnwright_core::Error;
 use turnwright_core::schema::Schema as CheckedSchema;
 
-/// Rejects a format that is not enforced, and names the field. Schemars writes many such formats, so they are left out of
-/// documents made from types; but the author asked for this one.
+/// Rejects a format that is not enforced, and names the field. Schemas of types leave such formats out, because schemars
+/// writes many of them. This one is the author's.
 pub fn enforced_format(field: &str, format: &str) -> Result<(), Error> {
     let alone = turnwright_core::schema::string().format(format);
     CheckedSchema::object().field(field, alone).build()?;
     Ok(())
 }
 
-/// A transformation that adds `bound` to what a type says of itself. A bound only ever narrows: the document made from a type
-/// must accept no more than the type takes, so the stricter of two limits stays, and what cannot be compared is asked for
-/// together.
+/// Returns a transformation that adds a bound to the schema of a type. The schema must not accept more than the type, so the
+/// stricter of two limits is used. If they cannot be compared, both are required.
 pub fn narrow(keyword: &'static str, bound: impl Serialize) -> impl FnMut(&mut Schema) {
-    // What is no JSON becomes `null`, which the schema's construction refuses with the place.
+    // A value that is not JSON becomes `null`, which is rejected with its location when the schema is built.
     let bound = serde_json::to_value(bound).unwrap_or(Value::Null);
     move |schema| add(schema, keyword, &bound)
 }
@@ -52,7 +51,7 @@ fn insert(schema: &mut Schema, keyword: &str, bound: &Value) {
     schema.insert(keyword.to_owned(), bound.clone());
 }
 
-/// Asks for `bound` beside the keyword that is there already.
+/// Requires the bound in addition to the existing keyword.
 fn also(schema: &mut Schema, keyword: &str, bound: &Value) {
     let mut all = match schema.get("allOf") {
         Some(Value::Array(all)) => all.clone(),
@@ -62,7 +61,7 @@ fn also(schema: &mut Schema, keyword: &str, bound: &Value) {
     schema.insert("allOf".to_owned(), Value::Array(all));
 }
 
-/// Whether `bound` leaves less than `own`; nothing, where that is no question of more and less.
+/// Returns whether `bound` is stricter than `own`, or `None` if they cannot be compared.
 fn is_stricter(keyword: &str, bound: &Value, own: &Value) -> Option<bool> {
     let (Value::Number(bound), Value::Number(own)) = (bound, own) else {
         return None;
