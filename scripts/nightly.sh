@@ -38,7 +38,7 @@ features() {
 
 cases() {
   step 'all cases of property tests'
-  export PROPTEST_CASES=256 TURNWRIGHT_ENVELOPE_CASES=10000 TURNWRIGHT_TURN_CASES=4000 TURNWRIGHT_WIRE_CASES=3000
+  export PROPTEST_CASES=1024 TURNWRIGHT_ENVELOPE_CASES=10000 TURNWRIGHT_TURN_CASES=4000 TURNWRIGHT_WIRE_CASES=3000
   cargo test --workspace --all-features --lib --tests
   TURNWRIGHT_CASES=10000 cargo test -p turnwright-schema --all-features --test it differential
 }

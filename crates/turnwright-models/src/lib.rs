@@ -37,6 +37,7 @@ pub mod redact;
 pub mod responses;
 pub mod retry;
 mod sse;
+mod tls;
 
 pub use anthropic::Anthropic;
 pub use any_model::{AnyCodec, AnyModel, model};

@@ -10,7 +10,8 @@ use futures_util::{Stream, StreamExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
 use turnwright_core::{Error, ErrorCode};
 
-use super::{Request, Response, Transport, parse_url, tls_config};
+use super::{Request, Response, Transport, parse_url};
+use crate::tls::tls_config;
 
 /// A [`Transport`](super::Transport) over HTTP. Cheap to clone; clones share their connections.
 ///

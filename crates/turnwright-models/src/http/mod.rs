@@ -30,7 +30,6 @@
 //! ```
 
 mod client;
-mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -41,11 +40,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use turnwright_core::{Error, ErrorCode};
 
+#[doc(hidden)]
+pub use crate::tls::tls_config;
 /// The method of a [`Request`].
 pub use ::http::Method;
 pub use client::{Body, Client, ClientBuilder};
-#[doc(hidden)]
-pub use tls::tls_config;
 /// The URL of a [`Request`].
 pub use url::Url;
 

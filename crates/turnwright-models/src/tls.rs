@@ -13,7 +13,6 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 ///
 /// # Errors
 /// If the certificates of the platform cannot be loaded.
-#[doc(hidden)]
 pub fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
