@@ -225,7 +225,6 @@ fn a_builder_with_such_a_value_can_be_dropped() {
     for_each_bad(|value| drop(schema::any().example(value)));
     for_each_bad(|value| drop(schema::any().one_of_values([value])));
     for_each_bad(|value| drop(RawArgs::from(value)));
-    for_each_bad(|value| drop(ToolCall::builder("t", "{}").edited_args(value)));
     for_each_bad(|value| drop(Meta::from(value)));
     for_each_bad(|value| drop(tool_filter_by_meta("a", value)));
 }
@@ -300,11 +299,9 @@ fn a_schema_with_such_values_is_rejected() {
 
 #[test]
 fn edited_arguments_that_cannot_be_stored_are_rejected() {
-    for_each_bad(|value| {
-        let error = ToolCall::builder("t", "{}").edited_args(value).build();
-        let error = error.unwrap_err();
-        assert!(error.message().contains("edited_args: has"), "{error}");
-    });
+    let call = ToolCall::builder("t", "{}").edited_args(deep(129));
+    let error = call.build().unwrap_err();
+    assert!(error.message().contains("edited_args: has"), "{error}");
 }
 
 #[test]
