@@ -43,4 +43,5 @@ pages! {
     "events.md" => Events;
     "error-codes.md" => ErrorCodes;
     "glossary.md" => Glossary;
+    "renames.md" => Renames;
 }

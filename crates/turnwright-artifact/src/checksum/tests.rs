@@ -44,12 +44,6 @@ fn a_call_with_unreadable_arguments_has_a_checksum() {
     );
     let deep = "[".repeat(100_000);
     assert_eq!(checksum("t", deep.as_str()), as_text(&deep));
-    // A value of any depth is hashed without recursion.
-    let mut value = json!([]);
-    for _ in 0..100_000 {
-        value = Value::Array(vec![value]);
-    }
-    assert_eq!(checksum("t", value).len(), 64);
 }
 
 #[test]

@@ -44,13 +44,13 @@ stored! {
     #[derive(Clone, PartialEq)]
     pub struct ConversationInfo {
         pub(super) id: Arc<str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(super) title: Option<String>,
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(super) owner: Option<String>,
-            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub(super) labels: BTreeMap<String, String>,
-            #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
+        #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
         pub(super) data: Map<String, Value>,
     }
 }

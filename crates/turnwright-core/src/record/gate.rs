@@ -24,31 +24,31 @@ stored! {
         /// The turn id.
         pub turn_id: Arc<str>,
         /// The kind of gate.
-            #[serde(rename = "name", with = "part")]
+        #[serde(rename = "name", with = "part")]
         pub kind: GateKind,
         /// The id of the call that waits, if any.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub tool_call: Option<Arc<str>>,
         /// The question.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub question: Arc<Value>,
         /// The JSON Schema that an answer must match, if the gate has one.
-            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
         pub schema: Option<Arc<Value>>,
         /// How long the gate waits for an answer. `None`: as long as the turn runs.
-            #[serde(rename = "timeoutMs", with = "part", default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "timeoutMs", with = "part", default, skip_serializing_if = "Option::is_none")]
         pub timeout: Option<Duration>,
         /// The step in which it was opened, for a gate outside of calls. A resumed turn continues there.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) step: Option<u32>,
         /// Whether it is open, and how it was answered.
-            #[serde(with = "StoredGateState")]
+        #[serde(with = "StoredGateState")]
         pub state: GateState,
         /// When it was opened.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub opened_at: SystemTime,
         /// When it was closed, if it was.
-            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
         pub closed_at: Option<SystemTime>,
     }
 }

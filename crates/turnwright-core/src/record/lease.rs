@@ -19,7 +19,7 @@ stored! {
     pub struct Lease {
         pub(crate) id: Arc<str>,
         /// The turn that is running or was interrupted. `None` once it has ended.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub turn_id: Option<Arc<str>>,
         /// The unique name of the holder.
         pub owner: Arc<str>,
@@ -27,10 +27,10 @@ stored! {
         pub fencing_token: u64,
         /// When the lease expires unless it is renewed, by the wall clock of its holder. For display only, because clocks differ and
         /// can be set.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub until: SystemTime,
         /// The lease duration.
-            #[serde(rename = "termMs", with = "part")]
+        #[serde(rename = "termMs", with = "part")]
         pub term: Duration,
         /// The number of renewals.
         pub renewals: u64,

@@ -19,7 +19,7 @@ stored! {
     #[derive(Clone)]
     #[non_exhaustive]
     pub struct LedgerEntry {
-            #[serde(rename = "id")]
+        #[serde(rename = "id")]
         pub(crate) idempotency_key: String,
         /// The turn id.
         pub turn_id: Arc<str>,
@@ -28,22 +28,22 @@ stored! {
         /// The checksum of the call.
         pub checksum: String,
         /// The ordinal of the call in its turn, starting at 0, if known.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub ordinal: Option<u64>,
         /// The name of the tool.
         pub tool: Arc<str>,
         /// The fingerprint of the tool when it ran.
         pub fingerprint: String,
         /// The arguments that it ran with.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub args: Value,
         /// The state of the call.
         pub state: CallState,
         /// When the call was about to start.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub started_at: SystemTime,
         /// When the call ended, if it did.
-            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
         pub ended_at: Option<SystemTime>,
     }
 }

@@ -30,30 +30,30 @@ stored! {
         /// The state of the turn.
         pub state: TurnState,
         /// Who it acts for, if its input named a principal.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub principal: Option<Principal>,
         /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id.
         pub(crate) nonce: Arc<str>,
         /// The stash at the start of the turn.
-            #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
+        #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
         pub(crate) stash: Map<String, Value>,
         /// The instructions, model settings and budget of its input.
-            #[serde(with = "StoredSettings", default, skip_serializing_if = "is_default")]
+        #[serde(with = "StoredSettings", default, skip_serializing_if = "is_default")]
         pub(crate) settings: TurnSettings,
         /// The trust tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) outer_tiers: Option<Vec<TrustTier>>,
         /// Whether the outer prompt contained private data.
-            #[serde(default, skip_serializing_if = "is_default")]
+        #[serde(default, skip_serializing_if = "is_default")]
         pub(crate) outer_private: bool,
         /// The id of the message that is its answer, once it has one.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub answer: Option<Arc<str>>,
         /// The id of the message that is proposed as its answer and not decided on yet.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) proposed: Option<Arc<str>>,
         /// The ids of messages that were rejected as its answer.
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub(crate) rejected: Vec<Arc<str>>,
         /// How often it was started or resumed.
         pub runs: u32,
@@ -62,28 +62,32 @@ stored! {
         /// Token usage, as of the last write.
         pub usage: Usage,
         /// Number of tool calls that ran, including those of turns under its calls, as of the last write.
-            #[serde(default, skip_serializing_if = "is_default")]
+        #[serde(default, skip_serializing_if = "is_default")]
         pub tool_calls: u64,
         /// How long it ran, as of the last write. The time between two runs does not count.
-            #[serde(rename = "elapsedMs", with = "part", default, skip_serializing_if = "Duration::is_zero")]
+        #[serde(rename = "elapsedMs", with = "part", default, skip_serializing_if = "is_no_millisecond")]
         pub elapsed: Duration,
         /// Why it has no answer, if it ended without one.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub error: Option<TurnFailure>,
         /// The step in which it was suspended, if it was.
-            #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) step: Option<u32>,
         /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
         /// resumed.
-            #[serde(default, skip_serializing_if = "is_default")]
+        #[serde(default, skip_serializing_if = "is_default")]
         pub suspended_at_gates: bool,
         /// When it started.
-            #[serde(with = "part")]
+        #[serde(with = "part")]
         pub started_at: SystemTime,
         /// When it ended, if it did.
-            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
         pub ended_at: Option<SystemTime>,
     }
+}
+
+fn is_no_millisecond(time: &Duration) -> bool {
+    time.as_millis() == 0
 }
 
 #[derive(Serialize, Deserialize)]

@@ -8,11 +8,16 @@ use crate::links::root;
 
 /// Types and traits without an example, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
+    ("Ascii", "hidden"),
+    ("Body", "a bound in a private module"),
     ("Build", "a bound in a private module"),
     ("Codec", "a bound in a private module"),
     ("Decoder", "the module page has one"),
     ("FrameReader", "a bound in a private module"),
     ("OpenAi", "a bound in a private module"),
+    ("Spooled", "hidden"),
+    ("Stamped", "a bound in a private module"),
+    ("Stored", "a bound in a private module"),
     ("WrittenRecord", "a bound in a private module"),
 ];
 

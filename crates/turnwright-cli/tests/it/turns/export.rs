@@ -122,7 +122,7 @@ fn an_export_with_results_is_complete() {
     };
     let (_, bare) = call_of(&[]);
     assert!(
-        bare["results"]["artifacts"][0]["spool"].is_string(),
+        bare["settled"]["results"]["artifacts"][0]["spool"].is_string(),
         "{bare}"
     );
     let (code, complete) = call_of(&["--with-results"]);

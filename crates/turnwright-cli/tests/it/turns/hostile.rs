@@ -47,7 +47,7 @@ fn planted(home: &Folder) {
         turn,
         message("user".into(), "m1"),
         message(
-            json!({ "agent": SLY, "trustTier": "third-party-public" }),
+            json!({ "agent": { "name": SLY, "trustTier": "third-party-public" } }),
             "m2",
         ),
         message("assistant".into(), "m3"),
