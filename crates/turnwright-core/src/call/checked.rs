@@ -134,7 +134,7 @@ async fn ask_external(ctx: &DispatchContext, tool: &Tool, args: &CheckedArgs) ->
         Err(cut) => {
             let for_model = match cut {
                 Cut::Cancelled => "The call was cancelled. The tool was not run.",
-                _ => {
+                Cut::Timeout(_) => {
                     "The arguments could not be checked in time. The tool was not run. Try again later."
                 }
             };

@@ -132,9 +132,9 @@ fn put(
     let (row, position): (i64, u64) =
         statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     if position == next {
-        conversation.last_position = next
+        conversation.last_position = next;
     } else {
-        remove_references(conn, row, record.kind())?
+        remove_references(conn, row, record.kind())?;
     }
     add_references(conn, row, record)?;
     Ok(row)

@@ -219,7 +219,7 @@ impl AsText for Value {
     /// Rejects a value that could not be read again.
     fn to_text(&self) -> Result<Cow<'_, str>, String> {
         match survey(self).problem(STORED_DEPTH) {
-            Some(reason) => Err(reason.to_string()),
+            Some(reason) => Err(reason),
             None => Ok(self.to_string().into()),
         }
     }

@@ -123,7 +123,7 @@ impl Judge {
                     let revision = item.field(5).parse().unwrap();
                     let later = known.acknowledged.is_some_and(|(last, _)| last > revision);
                     if later {
-                        known.tried.retain(|tried| *tried != digest)
+                        known.tried.retain(|tried| *tried != digest);
                     } else {
                         known.acknowledged = Some((revision, digest));
                         known.tried.clear();
@@ -325,9 +325,9 @@ impl Judge {
         }
         if tool.starts_with("artifact_") {
             // A hint on how to read on may follow.
-            assert!(text.starts_with(&expected), "{tool}: {text}")
+            assert!(text.starts_with(&expected), "{tool}: {text}");
         } else {
-            assert_eq!(text, expected)
+            assert_eq!(text, expected);
         }
     }
 
@@ -384,9 +384,9 @@ impl Judge {
         let known = gates.len() - found_out;
         if writes {
             // It may have been cut off before it reached the gate.
-            assert!(known <= expected)
+            assert!(known <= expected);
         } else {
-            assert_eq!(known, expected, "{conversation}: {gates:?}")
+            assert_eq!(known, expected, "{conversation}: {gates:?}");
         }
     }
 
