@@ -76,7 +76,7 @@ impl DefectiveStore {
                 map.remove("providerState");
             }
             Defect::NoResponseId if record.id() == "t" => {
-                map.remove("responseId");
+                map.remove("response");
                 map.remove("responseCut");
             }
             _ => return record,
