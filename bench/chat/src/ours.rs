@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnwright_core::{Effects, Error, Tool, ToolContext, EventKind, TurnInput, TurnRunner};
+use turnwright_core::{Effects, Error, EventKind, Tool, ToolContext, TurnInput, TurnRunner};
 use turnwright_models::{AnyModel, Protocol};
 
 use crate::script::{LOOK_UP, Script, WAIT};

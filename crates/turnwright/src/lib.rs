@@ -68,6 +68,7 @@
 
 #[cfg(doctest)]
 mod book;
+#[cfg(feature = "macros")]
 mod bounds;
 #[cfg(feature = "macros")]
 pub mod prelude;

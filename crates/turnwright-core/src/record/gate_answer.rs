@@ -54,15 +54,15 @@ pub struct GateAnswer {
 #[serde(tag = "decision", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum GateDecision {
-    /// The call may run as proposed. For [`GateKind::Approval`].
+    /// The call may run as proposed. For [`GateKind::Approval`](super::GateKind::Approval).
     Approve,
-    /// The call may run with other arguments, which are checked completely. For [`GateKind::Approval`].
+    /// The call may run with other arguments, which are checked completely. For [`GateKind::Approval`](super::GateKind::Approval).
     #[non_exhaustive]
     Edit {
         /// The arguments to run with.
         args: Value,
     },
-    /// The call must not run. For [`GateKind::Approval`].
+    /// The call must not run. For [`GateKind::Approval`](super::GateKind::Approval).
     #[non_exhaustive]
     Deny {
         /// Why, for the model.

@@ -420,8 +420,7 @@ impl RecordBuilder<ToolCall> {
         self
     }
 
-    /// Sets the arguments that ran, if they differ from the proposed ones. [`build`](Self::build) rejects a value that
-    /// [`admit`](crate::schema::admit) rejects.
+    /// Sets the arguments that ran, if they differ from the proposed ones.
     pub fn edited_args(mut self, args: Value) -> Self {
         self.0.settled.edited = Some(args);
         self
