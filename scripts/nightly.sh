@@ -9,7 +9,8 @@
 #   packages   compile errors of `#[tool]`, a package outside of the workspace, the package that `turnwright new` creates
 #   features   each feature of each package alone
 #   cases      property tests with all their cases
-#   sqlx       whether the feature `sqlite` resolves beside the newest sqlx
+#   sqlx       whether the feature `sqlite` resolves, and stores a turn, beside the newest sqlx
+#   types      whether TypeScript accepts the types of events (needs npm)
 #   fresh      the README's two commands on a fresh clone with an empty cargo home
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -48,16 +49,25 @@ sqlx() {
   scripts/resolve-beside-sqlx.sh
 }
 
+types() {
+  step 'types for TypeScript'
+  if command -v npx > /dev/null; then
+    npx --yes -p typescript@5 tsc --strict --noEmit --target es2020 docs/src/events.ts
+  else
+    echo 'SKIPPED: npm is not installed, so that the types were not checked'
+  fi
+}
+
 fresh() {
   step 'a fresh clone'
   scripts/fresh.sh
 }
 
-[ $# -gt 0 ] || set -- packages features cases sqlx fresh
+[ $# -gt 0 ] || set -- packages features cases sqlx types fresh
 for part in "$@"; do
   case $part in
-    packages | features | cases | sqlx | fresh) "$part" ;;
-    *) echo "nightly.sh: unknown part '$part' (packages, features, cases, sqlx, fresh)" >&2 && exit 2 ;;
+    packages | features | cases | sqlx | types | fresh) "$part" ;;
+    *) echo "nightly.sh: unknown part '$part' (packages, features, cases, sqlx, types, fresh)" >&2 && exit 2 ;;
   esac
 done
 step 'done'

@@ -69,6 +69,32 @@ export type Fault = {
   message: string;
 };
 
+/** An answer at a gate: live through `Gates::answer`, or recorded for a suspended turn. */
+export type GateAnswer = {
+  /** Who answered, if that is known. */
+  by?: string;
+  /** A note for the record. */
+  note?: string;
+} & ({
+  decision: "approve";
+} | {
+  decision: "edit";
+  /** The arguments to run with. */
+  args: unknown;
+} | {
+  decision: "deny";
+  /** Why, for the model. */
+  reason?: string;
+} | {
+  decision: "value";
+  /** The value. */
+  value: unknown;
+} | {
+  decision: "reject";
+  /** Why, for the model. */
+  reason: string;
+});
+
 /** A gate and its answer. */
 export type GateRecord = {
   kind: "gate";
@@ -82,7 +108,7 @@ export type GateRecord = {
   /** The JSON Schema that an answer must match, if the gate has one. */
   schema?: unknown;
   state: "open" | "resolved" | "rejected" | "unanswered";
-  answer?: unknown;
+  answer?: GateAnswer;
   openedAt: string;
   closedAt?: string;
 };
@@ -402,8 +428,6 @@ export type TurnEvent = {
   callId: string;
   /** The name of the tool. */
   tool: string;
-  /** The fingerprint of the tool. */
-  fingerprint: string;
   /** The declared effects of the tool. */
   effects: Effects;
   /** The checked arguments. */

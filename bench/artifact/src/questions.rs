@@ -101,7 +101,7 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
             Question::Tail(lines) => lines_of(&artifact.tail(*lines).await?.lines),
             Question::Cat(from, to) => lines_of(&artifact.cat(*from..*to).await?.lines),
             Question::Grep(pattern) => artifact.grep(&Grep::new(pattern)).await?.to_page(),
-            Question::Count(pattern) => artifact.count(&Grep::new(pattern)).await?.to_string(),
+            Question::Count(pattern) => artifact.grep(&Grep::new(pattern)).await?.total.to_string(),
             Question::LineCount => artifact.line_count().await?.to_string(),
             Question::Tokens => artifact.estimate_tokens(None).await?.to_string(),
             Question::JsonGet(path) => json_get(artifact, path).await?,

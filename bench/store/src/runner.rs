@@ -2,6 +2,10 @@
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use turnwright_core::spool::Spool;
+use turnwright_core::store::{
+    Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, Query, TurnFilter,
+};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -9,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use turnwright_core::record::RecordKind;
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, ConversationId, Layered, MemoryStore, Revision, Store, StoreError, StoreLayer,
+    Batch, Change, ConversationId, MemoryStore, Revision, Store, StoreError,
 };
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
@@ -101,34 +105,85 @@ pub(crate) fn runtime() -> Runtime {
 
 /// Records batches.
 #[derive(Clone, Default)]
-struct Noted(Arc<Mutex<Vec<Batch>>>);
+struct Noted {
+    store: MemoryStore,
+    batches: Arc<Mutex<Vec<Batch>>>,
+}
 
 #[async_trait]
-impl StoreLayer for Noted {
+impl Store for Noted {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        self.0.lock().expect("nothing panics").push(batch.clone());
-        store.apply(conversation_id, batch).await
+        self.batches
+            .lock()
+            .expect("nothing panics")
+            .push(batch.clone());
+        self.store.apply(conversation_id, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 
 /// Returns the batches of this many turns, in order.
 fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     let noted = Noted::default();
-    let store = Layered::new(noted.clone(), MemoryStore::default());
     let spool = Arc::new(MemorySpool::with_capacity(64 * 1024 * 1024));
-    let storage = Storage::builder(store, spool, ConversationSecret::from_bytes([7; 32]));
+    let storage = Storage::builder(
+        noted.clone(),
+        spool,
+        ConversationSecret::from_bytes([7; 32]),
+    );
     let runner = runner(called, storage.build()?)?;
     runtime().block_on(async {
         for _ in 0..turns {
             turn(&runner, "chat").await;
         }
     });
-    let batches = noted.0.lock().expect("nothing panics");
+    let batches = noted.batches.lock().expect("nothing panics");
     Ok(batches.clone())
 }
 

@@ -13,7 +13,7 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::ascii::Ascii;
@@ -41,9 +41,8 @@ pub fn checksum(tool: &str, args: impl Into<RawArgs>) -> String {
 #[doc(hidden)]
 pub fn of_raw(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
-        // Hashed in place: a value may be too deep to clone.
         Raw::Value(raw) => of_value(tool, &raw.value),
-        Raw::Text(_) | Raw::NotUtf8 { .. } => of_value(tool, &raw.to_value()),
+        Raw::Text(_) => of_value(tool, &raw.to_value()),
     }
 }
 
@@ -53,7 +52,6 @@ pub fn of_unread(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
         Raw::Value(raw) => of_value(tool, &raw.value),
         Raw::Text(text) => digest(tool, |sink| write_string(text, sink)),
-        Raw::NotUtf8 { lossy, .. } => digest(tool, |sink| write_string(lossy, sink)),
     }
 }
 
@@ -160,75 +158,46 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// What remains to be written of a container.
-enum Rest<'v> {
-    Items(std::slice::Iter<'v, Value>),
-    /// An object whose keys are already in order, as they often are.
-    InOrder(serde_json::map::Iter<'v>),
-    Entries(std::vec::IntoIter<(&'v str, &'v Value)>),
-}
-
-/// Writes `value`. Not recursive, because a value may be nested to any depth.
 fn write(value: &Value, sink: &mut impl Sink) {
-    let mut stack: Vec<(Rest<'_>, bool)> = Vec::new();
-    let mut next = Some(value);
-    loop {
-        if let Some(value) = next.take() {
-            match value {
-                Value::Null => sink.put(b"null"),
-                Value::Bool(true) => sink.put(b"true"),
-                Value::Bool(false) => sink.put(b"false"),
-                Value::Number(number) => write_number(number, sink),
-                Value::String(text) => write_string(text, sink),
-                Value::Array(items) => {
-                    sink.put(b"[");
-                    stack.push((Rest::Items(items.iter()), true));
-                }
-                Value::Object(map) => {
-                    sink.put(b"{");
-                    stack.push((entries(map), true));
-                }
+    match value {
+        Value::Null => sink.put(b"null"),
+        Value::Bool(true) => sink.put(b"true"),
+        Value::Bool(false) => sink.put(b"false"),
+        Value::Number(number) => write_number(number, sink),
+        Value::String(text) => write_string(text, sink),
+        Value::Array(items) => {
+            sink.put(b"[");
+            for (index, item) in items.iter().enumerate() {
+                sink.put(if index == 0 { b"" } else { b"," });
+                write(item, sink);
             }
+            sink.put(b"]");
         }
-        let Some((rest, first)) = stack.last_mut() else {
-            return;
-        };
-        let comma = !std::mem::replace(first, false);
-        let (key, value, end): (Option<&str>, Option<&Value>, &[u8]) = match rest {
-            Rest::Items(items) => (None, items.next(), b"]"),
-            Rest::InOrder(entries) => {
-                let (key, value) = entries.next().unzip();
-                (key.map(String::as_str), value, b"}")
+        Value::Object(map) => {
+            sink.put(b"{");
+            // The keys are often in order already.
+            if map.keys().is_sorted_by(|a, b| by_utf16(a, b).is_le()) {
+                write_entries(map, sink);
+            } else {
+                let mut entries: Vec<_> = map.iter().collect();
+                entries.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
+                write_entries(entries, sink);
             }
-            Rest::Entries(entries) => {
-                let (key, value) = entries.next().unzip();
-                (key, value, b"}")
-            }
-        };
-        if value.is_none() {
-            sink.put(end);
-            stack.pop();
-            continue;
+            sink.put(b"}");
         }
-        if comma {
-            sink.put(b",");
-        }
-        if let Some(key) = key {
-            write_string(key, sink);
-            sink.put(b":");
-        }
-        next = value;
     }
 }
 
-fn entries(map: &Map<String, Value>) -> Rest<'_> {
-    if map.keys().is_sorted_by(|a, b| by_utf16(a, b).is_le()) {
-        return Rest::InOrder(map.iter());
+fn write_entries<'v>(
+    entries: impl IntoIterator<Item = (&'v String, &'v Value)>,
+    sink: &mut impl Sink,
+) {
+    for (index, (key, value)) in entries.into_iter().enumerate() {
+        sink.put(if index == 0 { b"" } else { b"," });
+        write_string(key, sink);
+        sink.put(b":");
+        write(value, sink);
     }
-    let entries = map.iter().map(|(key, value)| (key.as_str(), value));
-    let mut entries: Vec<(&str, &Value)> = entries.collect();
-    entries.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
-    Rest::Entries(entries.into_iter())
 }
 
 /// Compares by UTF-16 code units, without converting to UTF-16.

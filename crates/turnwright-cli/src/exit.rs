@@ -1,6 +1,7 @@
 //! Exit codes and error messages.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// The exit code of a command that ran to its end.
@@ -39,6 +40,15 @@ pub(crate) fn misuse(sentence: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Misuse(sentence.into()))
 }
 
+/// A port of this machine that cannot be used. `free` says how to use a free one.
+pub(crate) fn unusable_port(port: u16, error: &io::Error, free: &str) -> anyhow::Error {
+    let what = match error.kind() {
+        io::ErrorKind::AddrInUse => format!("port {port} of 127.0.0.1 is in use"),
+        _ => format!("cannot listen on port {port} of 127.0.0.1: {error}"),
+    };
+    misuse(format!("{what}. Choose another port, or {free}"))
+}
+
 /// The message and the exit code of an error.
 pub(crate) fn verdict(error: &anyhow::Error) -> (String, u8) {
     let code = if error.is::<Misuse>() { 2 } else { 1 };
@@ -70,9 +80,9 @@ fn sentence(error: &anyhow::Error) -> String {
 
 /// Whether the output was closed by its reader, as with `| head`.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;
+    let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let mut causes = error.chain();
-    causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+    causes.any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
 #[cfg(test)]
@@ -83,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_error_has_its_cause_and_code_once() {
-        let inner = std::io::Error::other("no such file");
+        let inner = io::Error::other("no such file");
         let error = anyhow::Error::new(inner).context("cannot read `a.json`");
         assert_eq!(
             verdict(&error),

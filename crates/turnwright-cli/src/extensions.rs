@@ -79,9 +79,3 @@ pub(crate) fn apply(settings: Vec<Setting>, runner: TurnRunnerBuilder) -> TurnRu
     let settings = settings.into_iter();
     settings.fold(runner, |runner, setting| setting.runner(runner))
 }
-
-/// Applies the settings of a program to a service.
-pub(crate) fn apply_to_service(settings: Vec<Setting>, service: McpService) -> McpService {
-    let settings = settings.into_iter();
-    settings.fold(service, |service, setting| setting.service(service))
-}

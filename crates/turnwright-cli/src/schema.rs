@@ -1,13 +1,13 @@
 //! `turnwright schema check`: checks arguments as the call path does.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use turnwright::schema::{CheckedArgs, InvalidArguments, Schema, SchemaError};
 
 use crate::args::SchemaCheck;
 use crate::exit::{Exit, misuse};
 use crate::show::repair::{in_words, is_default};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, json as shown_json, plain};
+use crate::terminal::{Screen, json as shown_json, plain, with_fields};
 use crate::text;
 
 pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Exit> {
@@ -48,8 +48,8 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn reject_args(invalid: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (faults, more) = (invalid.faults(), invalid.more_faults());
     let mut report = json!({ "ok": false, "faults": faults });
-    if let (Value::Object(report), 1..) = (&mut report, more) {
-        report.insert("more".to_owned(), more.into());
+    if more > 0 {
+        report = with_fields(report, json!({ "more": more }));
     }
     screen.value(&report)?;
     screen.painted(style::BAD, "invalid")?;

@@ -10,7 +10,7 @@ use turnwright_testkit::server::model::{AnswerKind, PlayedAnswer, Player, Protoc
 use turnwright_testkit::server::{ReceivedRequest, Server};
 
 use crate::args::ServeScript;
-use crate::exit::{Exit, misuse};
+use crate::exit::{Exit, misuse, unusable_port};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, Signals, one_line};
 use crate::text;
@@ -23,7 +23,7 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     let script = read(&options.file)?;
     let of = script.replies().len();
     let player = Arc::new(player(script, &options));
-    let (server, mut requests) = start(options.port, Arc::clone(&player)).await?;
+    let (server, mut requests) = start(options.port, Arc::clone(&player), of).await?;
     let url = base_url(&server, options.protocol);
     // Before the address is printed: its reader may stop the server at once.
     let mut signals = Signals::listen()?;
@@ -32,10 +32,10 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     loop {
         tokio::select! {
             biased;
-            Some(request) = requests.recv() => {
+            Some((value, words)) = requests.recv() => {
                 // The server is useful even if its output is not read.
-                let _ = screen.value(&request.as_json(of));
-                let _ = screen.line(request.in_words(of));
+                let _ = screen.value(&value);
+                let _ = screen.line(words);
             }
             // Ctrl-C, or a request to terminate.
             _ = signals.next() => break,
@@ -86,97 +86,74 @@ fn read(path: &Path) -> anyhow::Result<Script> {
     })
 }
 
-/// A request and its answer.
-struct Request {
-    method: String,
-    path: String,
-    protocol: Option<Protocol>,
-    kind: AnswerKind,
-    problem: Option<String>,
-}
-
 async fn start(
     port: u16,
     player: Arc<Player>,
-) -> anyhow::Result<(Server, UnboundedReceiver<Request>)> {
+    of: usize,
+) -> anyhow::Result<(Server, UnboundedReceiver<(Value, String)>)> {
     let (note, requests) = unbounded_channel();
     // It may run for long, and its requests are not needed.
     let server = Server::builder().port(port).keep_requests(0);
     let server = server.start(move |request| {
         let played = player.answer(request);
         // Fails only while the program ends.
-        let _ = note.send(Request::new(request, &played));
+        let _ = note.send((
+            as_json(request, &played, of),
+            in_words(request, &played, of),
+        ));
         played.answer
     });
-    let server = server.await.map_err(|error| {
-        misuse(match error.kind() {
-            io::ErrorKind::AddrInUse => format!(
-                "port {port} of 127.0.0.1 is in use. Choose another port, or remove `--port` to use a free one"
-            ),
-            _ => format!(
-                "cannot listen on port {port} of 127.0.0.1: {error}. Remove `--port` to use a free port"
-            ),
-        })
-    })?;
+    let server = server.await;
+    let server =
+        server.map_err(|error| unusable_port(port, &error, "remove `--port` to use a free one"))?;
     Ok((server, requests))
 }
 
-impl Request {
-    fn new(request: &ReceivedRequest, played: &PlayedAnswer) -> Self {
-        Request {
-            method: request.method.clone(),
-            // The query may have a key.
-            path: request.route().to_owned(),
-            protocol: played.protocol,
-            kind: played.kind,
-            problem: played.problem.clone(),
+/// A request and its answer. The query is left out: it may have a key.
+fn in_words(request: &ReceivedRequest, played: &PlayedAnswer, of: usize) -> String {
+    let method = one_line(&request.method, PATH);
+    let path = one_line(request.route(), PATH);
+    let answer = match played.kind {
+        AnswerKind::Reply {
+            number, streamed, ..
+        } => {
+            let how = if streamed { "streamed" } else { "not streamed" };
+            format!("reply {} of {of}, {how}", number + 1)
         }
-    }
-
-    fn in_words(&self, of: usize) -> String {
-        let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
-        let answer = match self.kind {
-            AnswerKind::Reply {
-                number, streamed, ..
-            } => {
-                let how = if streamed { "streamed" } else { "not streamed" };
-                format!("reply {} of {of}, {how}", number + 1)
-            }
-            AnswerKind::Models => "list of models".to_owned(),
-            AnswerKind::Ended => {
-                let text = format!("error: all {of} replies of the script were used");
-                paint(style::BAD, text)
-            }
-            _ => {
-                let problem = self.problem.as_deref().unwrap_or("invalid request");
-                let text = format!("error: {}", one_line(problem, PROBLEM));
-                paint(style::BAD, text)
-            }
-        };
-        match self.protocol {
-            Some(protocol) => format!("{method} {path} → {protocol}, {answer}"),
-            None => format!("{method} {path} → {answer}"),
+        AnswerKind::Models => "list of models".to_owned(),
+        AnswerKind::Ended => {
+            let text = format!("error: all {of} replies of the script were used");
+            paint(style::BAD, text)
         }
+        _ => {
+            let problem = played.problem.as_deref().unwrap_or("invalid request");
+            let text = format!("error: {}", one_line(problem, PROBLEM));
+            paint(style::BAD, text)
+        }
+    };
+    match played.protocol {
+        Some(protocol) => format!("{method} {path} → {protocol}, {answer}"),
+        None => format!("{method} {path} → {answer}"),
     }
+}
 
-    fn as_json(&self, of: usize) -> Value {
-        let (answer, reply, streamed) = match self.kind {
-            AnswerKind::Reply {
-                number, streamed, ..
-            } => ("reply", Some(number + 1), Some(streamed)),
-            AnswerKind::Models => ("models", None, None),
-            AnswerKind::Ended => ("ended", None, None),
-            _ => ("refused", None, None),
-        };
-        json!({
-            "method": self.method,
-            "path": self.path,
-            "protocol": self.protocol.map(Protocol::name),
-            "answer": answer,
-            "reply": reply,
-            "of": of,
-            "streamed": streamed,
-            "problem": self.problem,
-        })
-    }
+fn as_json(request: &ReceivedRequest, played: &PlayedAnswer, of: usize) -> Value {
+    let (answer, reply, streamed) = match played.kind {
+        AnswerKind::Reply {
+            number, streamed, ..
+        } => ("reply", Some(number + 1), Some(streamed)),
+        AnswerKind::Models => ("models", None, None),
+        AnswerKind::Ended => ("ended", None, None),
+        _ => ("refused", None, None),
+    };
+    json!({
+        "method": request.method,
+        "path": request.route(),
+        "protocol": played.protocol.map(Protocol::name),
+        "answer": answer,
+        "reply": reply,
+        "of": of,
+        "streamed": streamed,
+        "problem": played.problem,
+    })
 }

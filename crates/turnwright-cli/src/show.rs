@@ -22,7 +22,7 @@ use crate::terminal::markdown::{self, MarkdownStream};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{
     ApprovalPrompt, Flow, LINE, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain,
-    wrap,
+    with_fields, wrap,
 };
 
 /// Shows turns on a screen, and answers at their gates.
@@ -285,14 +285,14 @@ impl Show {
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
         let error = outcome.error();
         if self.screen.is_json() {
+            let outcome = json!({
+                "turnId": outcome.turn_id,
+                "message": error.as_ref().map(Error::with_causes),
+                "text": outcome.text,
+                "iterations": outcome.iterations,
+            });
             let ended = serde_json::to_value(self.ended.take())?;
-            let mut line = ended.as_object().cloned().unwrap_or_default();
-            let message = error.as_ref().map(Error::with_causes);
-            line.insert("turnId".to_owned(), json!(outcome.turn_id));
-            line.insert("message".to_owned(), json!(message));
-            line.insert("text".to_owned(), json!(outcome.text));
-            line.insert("iterations".to_owned(), json!(outcome.iterations));
-            return self.screen.value(&Value::Object(line));
+            return self.screen.value(&with_fields(ended, outcome));
         }
         if interrupted {
             self.screen.painted(style::WARN, "cancelled")?;

@@ -17,7 +17,7 @@ pub(crate) enum State {
     Waiting,
     /// No process runs it; it waits for answers at its gates, or to be resumed
     Suspended,
-    /// All its gates are answered, but no process has resumed it
+    /// A gate at which it waited is answered, but no process has resumed it
     AnsweredNotResumed,
     /// Its process ended before the turn did
     Interrupted,

@@ -2,13 +2,13 @@
 
 use std::path::{Component, Path};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright::models::Protocol;
 use turnwright_testkit::cassette::Exchange;
 
 use crate::args::WireDecode;
 use crate::exit::{Exit, misuse};
-use crate::terminal::Screen;
+use crate::terminal::{Screen, with_fields};
 use crate::text;
 
 #[cfg(test)]
@@ -22,11 +22,12 @@ pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result
             let exchange = exchange.as_ref().map_err(String::as_str);
             let decoded = decoded(options.protocol, exchange);
             // An error status is what the server answered; anything else could not be decoded.
-            if decoded.contains_key("error") && !decoded.contains_key("status") {
+            if decoded.get("error").is_some() && decoded.get("status").is_none() {
                 exit = Exit::No;
             }
             // JSON also without `--json`.
-            screen.json_line(&line(&file, index, decoded))?;
+            let place = json!({ "file": file, "index": index });
+            screen.json_line(&with_fields(place, decoded))?;
         }
     }
     Ok(exit)
@@ -43,17 +44,9 @@ fn name_of(path: &Path) -> String {
     last.join("/")
 }
 
-fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Value {
-    let mut line = json!({ "file": file, "index": index });
-    if let Value::Object(line) = &mut line {
-        line.extend(decoded);
-    }
-    line
-}
-
 /// The content of a response, its status if it is an error, or why it cannot be decoded.
-fn decoded(protocol: Option<Protocol>, exchange: Result<&Exchange, &str>) -> Map<String, Value> {
-    let decoded = match exchange {
+fn decoded(protocol: Option<Protocol>, exchange: Result<&Exchange, &str>) -> Value {
+    match exchange {
         Err(error) => json!({ "error": error }),
         Ok(response) => {
             let protocol = protocol.unwrap_or_else(|| protocol_of(response));
@@ -61,10 +54,6 @@ fn decoded(protocol: Option<Protocol>, exchange: Result<&Exchange, &str>) -> Map
             let line = protocol.describe_response(response.status, content_type, &response.body);
             line.unwrap_or_else(|error| json!({ "error": error.with_causes() }))
         }
-    };
-    match decoded {
-        Value::Object(decoded) => decoded,
-        _ => Map::new(),
     }
 }
 

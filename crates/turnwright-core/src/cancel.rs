@@ -1,4 +1,8 @@
 //! Cancellation.
+//!
+//! There is one way to stop. `abort`, limits, deadlines, store failures, the handle, and dropped streams with
+//! `cancel_on_drop` all cancel the turn's token. The first reason is the reported one. Errors caused by the
+//! cancellation are not reported as failures.
 
 use tokio_util::sync::CancellationToken;
 

@@ -1,4 +1,6 @@
 //! Runs work with a time limit and cancellation.
+//!
+//! Waiting at a gate does not count as running time: the timer of the call is paused.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

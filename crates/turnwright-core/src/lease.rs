@@ -1,4 +1,9 @@
 //! The lease of a running turn on its conversation.
+//!
+//! Turns, gates and leases are records, so any store can resume turns. A lease is taken by one batch that expects the
+//! revision at which the lease was seen free and sets a fencing token one higher. Of two processes that try, one wins.
+//! The store rejects later writes of the former holder. A lease belongs to the conversation and not to the turn: two
+//! turns that write one timeline at the same time would make a prompt whose order could not be reconstructed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

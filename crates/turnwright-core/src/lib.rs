@@ -35,9 +35,7 @@
 //! | handle content from outside | [`trust`], [`media`] |
 
 #[macro_use]
-mod debug;
-#[macro_use]
-mod variant_names;
+mod text;
 
 mod answer;
 pub mod artifact_tools;
@@ -54,7 +52,6 @@ mod lease;
 pub mod media;
 pub mod middleware;
 mod outcome;
-mod panic;
 mod pipeline;
 mod principal;
 pub mod record;

@@ -1,4 +1,8 @@
 //! Middleware around turns and dispatches.
+//!
+//! Why not tower: a tower service maps a request to a response. Middleware here works on a shared context and returns
+//! nothing. It must be able to end a pipeline without calling `next`, and that must be distinguishable from an error.
+//! Layers are chosen at run time, so they are boxed trait objects.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -9,7 +13,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::panic::text_of;
+use crate::text::panic_text;
 
 /// A layer of a pipeline. Implemented for async closures that take the context and [`Next`].
 ///
@@ -133,7 +137,7 @@ impl<C: Clone + Send + Sync + 'static> Next<C> {
         let next = Next { pass, at: at + 1 };
         let handled = AssertUnwindSafe(layer.handle(ctx, next)).catch_unwind();
         handled.await.unwrap_or_else(|panic| {
-            Err(format!("a middleware panicked: {}", text_of(panic)).into())
+            Err(format!("a middleware panicked: {}", panic_text(panic)).into())
         })
     }
 }

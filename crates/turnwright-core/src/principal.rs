@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, ErrorCode};
 use crate::validate::Violations;
@@ -26,7 +26,7 @@ use crate::validate::Violations;
 ///     assert!(serde_json::from_value::<Principal>(wrong.into()).is_err());
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Principal(Arc<str>);
 
@@ -88,12 +88,6 @@ impl From<String> for Principal {
 impl From<&Principal> for Principal {
     fn from(principal: &Principal) -> Self {
         principal.clone()
-    }
-}
-
-impl Serialize for Principal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
     }
 }
 

@@ -41,7 +41,7 @@ impl<F: Fn()> Drop for OnDrop<F> {
 
 impl Tasks {
     /// Returns a guard that counts as a task until it is dropped.
-    pub(crate) fn hold(&self) -> Alive {
+    pub(crate) fn guard(&self) -> Alive {
         self.0.alive.fetch_add(1, Ordering::AcqRel);
         Alive(Arc::clone(&self.0))
     }
@@ -53,7 +53,7 @@ impl Tasks {
     ) -> impl Future<Output = F::Output> + Send + use<F> {
         Tracked {
             work: Box::pin(work),
-            _alive: self.hold(),
+            _alive: self.guard(),
         }
     }
 

@@ -64,20 +64,22 @@ impl ToolOptions {
             }
             "effects" => variant(entry, "Effects", EFFECTS)?,
             "on_collision" => variant(entry, "OnCollision", ON_COLLISION)?,
-            "artifact_kind" => match own_value(entry) {
+            "artifact_kind" => match own_value(entry, no_literal) {
                 Some(kind) => quote!(.artifact_kind(#kind)),
                 None => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
             },
-            "inline" => match number_or_own(entry) {
+            "inline" => match own_value(entry, is_integer) {
                 Some(bytes) => quote!(.inline(::turnwright::__private::Inline::UpTo(#bytes))),
                 None => variant(entry, "Inline", INLINE)?,
             },
             "approval" => {
-                let policy = value_of_type(entry, "an approval policy", "always(\"…\")")?;
+                let policy =
+                    value_of_type(entry, no_literal, "an approval policy", "always(\"…\")")?;
                 quote!(.approval(#policy))
             }
             "reconcile" => {
-                let function = value_of_type(entry, "an async function", "find_payment")?;
+                let function =
+                    value_of_type(entry, no_literal, "an async function", "find_payment")?;
                 quote!(.reconcile(#function))
             }
             "check" => {
@@ -89,11 +91,11 @@ impl ToolOptions {
                 quote!(.source(#source))
             }
             "timeout_secs" => {
-                let seconds = count(entry, "a number of seconds", "30")?;
+                let seconds = value_of_type(entry, is_integer, "a number of seconds", "30")?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
             }
             "max_result_bytes" => {
-                let bytes = count(entry, "a number of bytes", "65536")?;
+                let bytes = value_of_type(entry, is_integer, "a number of bytes", "65536")?;
                 quote!(.max_result_bytes(#bytes))
             }
             "exclusive" => {
@@ -121,19 +123,29 @@ fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenSt
     Ok(quote!(.#method(::turnwright::__private::#family::#variant)))
 }
 
-/// Returns the value if it is an expression, such as a constant, and not a literal.
-fn own_value(entry: &Entry) -> Option<&Expr> {
-    let value = entry.value.as_ref();
-    value.filter(|value| literal(value).is_none())
+fn no_literal(_: &Lit) -> bool {
+    false
 }
 
-/// Returns an expression whose type the compiler checks: anything but a literal.
-fn value_of_type<'e>(entry: &'e Entry, wanted: &str, example: &str) -> syn::Result<&'e Expr> {
+fn is_integer(value: &Lit) -> bool {
+    matches!(value, Lit::Int(_))
+}
+
+/// Returns the value if it is an expression, such as a constant, whose type the compiler checks, or an allowed literal.
+fn own_value(entry: &Entry, allows: fn(&Lit) -> bool) -> Option<&Expr> {
+    let value = entry.value.as_ref();
+    value.filter(|value| literal(value).is_none_or(allows))
+}
+
+/// Like [`own_value`]. Rejects every other value.
+fn value_of_type<'e>(
+    entry: &'e Entry,
+    allows: fn(&Lit) -> bool,
+    wanted: &str,
+    example: &str,
+) -> syn::Result<&'e Expr> {
     let value = entry.required(example)?;
-    match literal(value) {
-        None => Ok(value),
-        Some(_) => Err(entry.wrong(value, wanted, example)),
-    }
+    own_value(entry, allows).ok_or_else(|| entry.wrong(value, wanted, example))
 }
 
 /// Returns the path of a function, and the name of the function as a string.
@@ -147,18 +159,4 @@ fn named_function(entry: &Entry) -> syn::Result<(String, &Expr)> {
     // The model sees the name as the violated rule, so a closure is not enough.
     let name = name.ok_or_else(|| entry.wrong(value, "the path of an async function", example))?;
     Ok((name.ident.unraw().to_string(), value))
-}
-
-fn number_or_own(entry: &Entry) -> Option<&Expr> {
-    let value = entry.value.as_ref();
-    value.filter(|value| matches!(literal(value), None | Some(Lit::Int(_))))
-}
-
-/// Returns an integer literal, or an expression.
-fn count<'e>(entry: &'e Entry, what: &str, example: &str) -> syn::Result<&'e Expr> {
-    let value = entry.required(example)?;
-    match literal(value) {
-        None | Some(Lit::Int(_)) => Ok(value),
-        Some(_) => Err(entry.wrong(value, what, example)),
-    }
 }

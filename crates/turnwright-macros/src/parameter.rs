@@ -50,10 +50,13 @@ impl Parameter {
     /// Reads a parameter. Returns `None` after an error that the rest depends on.
     pub(crate) fn read(parameter: &PatType, refusals: &mut Refusals) -> Option<Self> {
         check_attributes(&parameter.attrs, refusals);
-        if let Some(reference) = context(&parameter.ty) {
-            return read_context(parameter, reference, refusals);
+        let (reference, named) = split_reference(&parameter.ty);
+        if names(named, "ToolContext") {
+            reject_arg(parameter, "the context", refusals);
+            let borrowed = check_borrowed(reference, "the context", "ToolContext", refusals)?;
+            return Some(Self::Context { borrowed });
         }
-        if let Some((ty, reference)) = state(&parameter.ty) {
+        if let Some(ty) = state(named) {
             reject_arg(parameter, "state", refusals);
             let borrowed = check_borrowed(reference, "state", "State<T>", refusals)?;
             return Some(Self::State {
@@ -116,33 +119,18 @@ impl Argument {
     }
 }
 
-/// Returns the reference of a context parameter, if the type is the context at all.
-fn context(ty: &Type) -> Option<Option<&TypeReference>> {
-    let (reference, named) = match peel(ty) {
+/// Splits a type into its reference, if it is one, and the type itself.
+fn split_reference(ty: &Type) -> (Option<&TypeReference>, &Type) {
+    match peel(ty) {
         Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
         named => (None, named),
-    };
-    names(named, "ToolContext").then_some(reference)
+    }
 }
 
-fn read_context(
-    parameter: &PatType,
-    reference: Option<&TypeReference>,
-    refusals: &mut Refusals,
-) -> Option<Parameter> {
-    reject_arg(parameter, "the context", refusals);
-    let borrowed = check_borrowed(reference, "the context", "ToolContext", refusals)?;
-    Some(Parameter::Context { borrowed })
-}
-
-/// Returns `T` of `State<T>` or `&State<T>`. A user-defined, non-generic type called `State` is an argument.
-fn state(ty: &Type) -> Option<(&Type, Option<&TypeReference>)> {
-    let (reference, named) = match peel(ty) {
-        Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
-        named => (None, named),
-    };
-    let segment = last_segment(named).filter(|segment| segment.ident == "State")?;
-    Some((only_type_argument(segment)?, reference))
+/// Returns `T` of `State<T>`. A user-defined, non-generic type called `State` is an argument.
+fn state(ty: &Type) -> Option<&Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == "State")?;
+    only_type_argument(segment)
 }
 
 /// Rejects `#[arg]` on a parameter that is not an argument.

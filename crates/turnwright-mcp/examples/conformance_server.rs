@@ -27,7 +27,7 @@ fn change(tools: &ToolRegistry) -> Result<Tool, Error> {
     .description("Changes the list of tools.")
     .handler_with(tools.clone(), async |tools, _: Value, _| {
         let name = "test_logging_tool";
-        if !tools.unhide(name) {
+        if !tools.reveal(name) {
             tools.hide(name);
         }
         "changed"

@@ -40,7 +40,6 @@ pub use client::{
     Mcp, McpExt, McpServer, SamplingAnswer, SamplingRequest, ServerState, ServerStatus, Withheld,
     WithheldKind,
 };
-pub use definition::Definition;
 #[doc(hidden)]
 pub use definition::{display_name, display_text, exposed_name};
 pub use limits::Limits;

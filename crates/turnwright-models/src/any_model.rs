@@ -2,17 +2,10 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
 use turnwright_core::schema::near;
-use turnwright_core::trust::TrustTier;
-use turnwright_core::{Error, ErrorCode, Tool};
-use url::Url;
+use turnwright_core::{Error, ErrorCode};
 
-use crate::decode::{FrameReader, Reply};
-use crate::engine::{
-    Codec, Encoded, ErrorBody, ErrorClass, Info, Item, Model, ModelBuilder, OptionMap, Quirks,
-    RequestParts, StrictRules, WireMessage,
-};
+use crate::engine::{Codec, HasCodec, Model, ModelBuilder};
 use crate::protocol::Protocol;
 
 /// A model whose protocol is chosen at run time: see [`model`] and [`Protocol::builder`].
@@ -60,10 +53,10 @@ fn named(
     name: &str,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<ModelBuilder<AnyCodec>, Error> {
-    let (protocol, model) = split(name)?.ok_or_else(|| {
-        let prefixes = prefixes();
+    let (protocol, model) = Protocol::split_name(name)?.ok_or_else(|| {
         invalid(format!(
-            "`{name}` does not name a provider: write it like `ollama:qwen3`, with one of {prefixes}"
+            "`{name}` does not name a provider: write it like `ollama:qwen3`, with one of {}",
+            prefixes()
         ))
     })?;
     if model.trim().is_empty() {
@@ -81,30 +74,6 @@ fn named(
     }
     let builder = ModelBuilder::with_codec(AnyCodec(protocol.codec()), env);
     Ok(builder.model(model))
-}
-
-/// Splits `provider:model` at the first colon. Returns `None` if there is no known prefix.
-///
-/// # Errors
-/// The prefix is a misspelling of a known one.
-fn split(name: &str) -> Result<Option<(Protocol, &str)>, Error> {
-    let Some((prefix, model)) = name.split_once(':') else {
-        return Ok(None);
-    };
-    let found = PREFIXES.iter().find(|(known, _)| *known == prefix);
-    if let Some((_, protocol)) = found {
-        return Ok(Some((*protocol, model)));
-    }
-    match misspelled(prefix) {
-        None => Ok(None),
-        Some(meant) => {
-            let prefixes = prefixes();
-            Err(invalid(format!(
-                "`{prefix}:` is not a provider: did you mean `{meant}:{model}`? The prefixes are {prefixes}. If `{name}` is the name \
-                 of a model on a Chat Completions server, write `openai:{name}`"
-            )))
-        }
-    }
 }
 
 /// Returns the prefix that was probably meant. Models have names with colons too, such as `qwen3:8b`.
@@ -154,77 +123,31 @@ impl Protocol {
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` if the prefix is a misspelling of a known one, in up to three letters or in its case.
     pub fn split_name(name: &str) -> Result<Option<(Protocol, &str)>, Error> {
-        split(name)
+        let Some((prefix, model)) = name.split_once(':') else {
+            return Ok(None);
+        };
+        let found = PREFIXES.iter().find(|(known, _)| *known == prefix);
+        if let Some((_, protocol)) = found {
+            return Ok(Some((*protocol, model)));
+        }
+        let Some(meant) = misspelled(prefix) else {
+            return Ok(None);
+        };
+        Err(invalid(format!(
+            "`{prefix}:` is not a provider: did you mean `{meant}:{model}`? The prefixes are {}. If `{name}` is the name \
+             of a model on a Chat Completions server, write `openai:{name}`",
+            prefixes()
+        )))
     }
 }
 
-impl Codec for AnyCodec {
-    fn info(&self) -> &'static Info {
-        self.0.info()
+impl HasCodec for AnyCodec {
+    fn codec(&self) -> &dyn Codec {
+        &*self.0
     }
 
-    fn read_variable(&self, name: &str, value: String) -> String {
-        self.0.read_variable(name, value)
-    }
-
-    fn endpoint(&self, base: &Url) -> Url {
-        self.0.endpoint(base)
-    }
-
-    fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
-        self.0.url(endpoint, model, streams)
-    }
-
-    fn models_url(&self, endpoint: &Url) -> Url {
-        self.0.models_url(endpoint)
-    }
-
-    fn tool(&self, tool: &Tool) -> Value {
-        self.0.tool(tool)
-    }
-
-    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
-        self.0.rejects_tool(tool)
-    }
-
-    fn strict_rules(&self) -> Option<&'static StrictRules> {
-        self.0.strict_rules()
-    }
-
-    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
-        self.0.unseen_content(options)
-    }
-
-    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
-        self.0.write(item, messages);
-    }
-
-    fn body(&self, request: &RequestParts<'_>) -> Encoded {
-        self.0.body(request)
-    }
-
-    fn reader(&self) -> Box<dyn FrameReader> {
-        self.0.reader()
-    }
-
-    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
-        self.0.is_wrong_key(error)
-    }
-
-    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
-        self.0.classify(error)
-    }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        self.0.describe(reply)
-    }
-
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        self.0.describe_error(body)
-    }
-
-    fn quirks_of(&self, endpoint: &Url) -> Quirks {
-        self.0.quirks_of(endpoint)
+    fn into_codec(self) -> Box<dyn Codec> {
+        self.0
     }
 }
 

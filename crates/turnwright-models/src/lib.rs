@@ -25,6 +25,7 @@ pub mod anthropic;
 mod any_model;
 pub mod chat_completions;
 pub mod decode;
+mod describe;
 mod engine;
 mod fallback;
 pub mod fetch;
@@ -36,8 +37,6 @@ mod protocol;
 pub mod redact;
 pub mod responses;
 pub mod retry;
-mod sse;
-mod tls;
 
 pub use anthropic::Anthropic;
 pub use any_model::{AnyCodec, AnyModel, model};

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::{Map, Value, json};
 use turnwright_core::{Error, ErrorCode};
 
 use crate::anthropic::AnthropicCodec;
@@ -110,8 +109,11 @@ impl Protocol {
         let path = path.split('?').next().unwrap_or_default();
         let path = path.trim_end_matches('/');
         let by_path = |protocol: &Protocol| {
-            let ends = protocol.codec().info().paths;
-            ends.iter().any(|end| path.ends_with(end))
+            path.ends_with(match protocol {
+                // After the name of the model: `:generateContent` or `:streamGenerateContent`.
+                Protocol::Gemini => "enerateContent",
+                protocol => protocol.codec().info().path,
+            })
         };
         let mut all = Protocol::ALL.into_iter();
         all.find(by_path).or_else(|| {
@@ -140,10 +142,9 @@ impl Protocol {
     #[must_use]
     pub fn base_url_from_env(self) -> Option<String> {
         let codec = self.codec();
-        let name = codec.info().environment.base_url;
-        let value = std::env::var(name).ok()?.trim().to_owned();
-        let value = codec.read_variable(name, value);
-        (!value.is_empty()).then_some(value)
+        let value = std::env::var(codec.info().environment.base_url).ok()?;
+        let value = value.trim();
+        (!value.is_empty()).then(|| codec.base_url(value.to_owned()))
     }
 
     /// Returns the base URL of the provider.
@@ -151,63 +152,6 @@ impl Protocol {
     pub fn default_base_url(self) -> &'static str {
         self.codec().info().base_url
     }
-
-    /// Returns the content of a recorded response as JSON: that of [`describe`](Protocol::describe) with the `status` and
-    /// whether it was `streamed`, or for an error status the `error`. Chat Completions has only the status of errors.
-    ///
-    /// # Errors
-    /// Like [`Protocol::decode`].
-    #[doc(hidden)] // For `turnwright wire decode`.
-    pub fn describe_response(
-        self,
-        status: u16,
-        content_type: Option<&str>,
-        body: &[u8],
-    ) -> Result<Value, Error> {
-        if status >= 300 {
-            let body = serde_json::from_slice(body).unwrap_or_default();
-            let mut fields = Map::from_iter([("status".to_owned(), status.into())]);
-            fields.extend(self.codec().describe_error(&body));
-            return Ok(Value::Object(fields));
-        }
-        let mut line = self.describe(&self.decode(content_type, body)?);
-        if let (Value::Object(fields), false) = (&mut line, self == Protocol::ChatCompletions) {
-            fields.insert("status".to_owned(), status.into());
-            fields.insert("streamed".to_owned(), is_stream(body).into());
-        }
-        Ok(line)
-    }
-
-    /// Returns a reply as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage`, and what else
-    /// the protocol has.
-    #[doc(hidden)] // For `turnwright wire decode`.
-    #[must_use]
-    pub fn describe(self, reply: &Reply) -> Value {
-        let calls = reply.tool_calls.iter().map(|call| {
-            // Arguments that are not an object were cut off.
-            let object = serde_json::from_str::<Map<String, Value>>(&call.arguments);
-            let arguments = object.map_or_else(|_| call.arguments.as_str().into(), Value::Object);
-            json!({ "id": call.id, "name": call.name, "arguments": arguments })
-        });
-        let mut fields = Map::from_iter([
-            ("text".to_owned(), reply.text.as_str().into()),
-            ("reasoning".to_owned(), reply.reasoning.as_str().into()),
-            ("refusal".to_owned(), reply.refusal.as_str().into()),
-            ("tool_calls".to_owned(), calls.collect()),
-            (
-                "finish_reason".to_owned(),
-                reply.finish_reason.as_deref().into(),
-            ),
-        ]);
-        fields.extend(self.codec().describe(reply));
-        Value::Object(fields)
-    }
-}
-
-/// Returns `true` if a body is a stream: events, or more than one object.
-fn is_stream(body: &[u8]) -> bool {
-    let body = body.trim_ascii();
-    !body.starts_with(b"{") || body.windows(3).any(|bytes| bytes == b"}\n{")
 }
 
 impl fmt::Display for Protocol {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::coerce::{self, Allowed, Coerced, Stop};
-use super::decode::{self, DecodeError};
+use super::decode::{self, DecodeError, Opened};
 use super::fault::{Fault, InvalidArguments};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
 use super::schema::{Contract, Schema};
-use super::validators::Validators;
-use super::{explain, explain_fallback, needs_no_repair, stack};
+use super::{explain, limits};
 
 /// Arguments that are valid under their schema.
 #[derive(Clone)]
@@ -97,36 +96,6 @@ impl fmt::Debug for CheckedArgs {
     }
 }
 
-/// Arguments that were decoded: JSON within the limits.
-pub struct Opened {
-    /// The value.
-    pub value: Value,
-    whole_floats: bool,
-    repeats_keys: bool,
-    /// The maximum depth once JSON inside strings is decoded.
-    depth: usize,
-}
-
-impl fmt::Debug for Opened {
-    /// Shows no content: arguments may contain secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").finish_non_exhaustive()
-    }
-}
-
-impl Opened {
-    /// Returns empty arguments (`{}`).
-    #[doc(hidden)]
-    pub fn nothing() -> Self {
-        Opened {
-            value: Value::Object(Map::new()),
-            whole_floats: false,
-            repeats_keys: false,
-            depth: 1,
-        }
-    }
-}
-
 impl Schema {
     /// Checks arguments: decodes text, coerces, fills defaults and validates. Does not run external checks; see
     /// [`Schema::check_all`].
@@ -159,29 +128,17 @@ impl Schema {
             Raw::Text(text) if text.len() > limits.bytes() => {
                 Err(larger(text.len(), limits.bytes()))
             }
-            Raw::Text(text) => match decode::decode(text, limits.depth()) {
-                Ok(decoded) => Ok(Opened {
-                    value: decoded.value,
-                    whole_floats: decoded.whole_floats,
-                    repeats_keys: decoded.repeats_keys,
-                    depth: decoded.depth,
-                }),
-                Err(DecodeError::TooDeep) => Err(too_deep("", limits.depth())),
-                Err(DecodeError::Reserved) => Err(reserved()),
-                Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
-            },
-            Raw::NotUtf8 { valid_up_to, .. } => {
-                let message =
-                    format!("must be JSON text in UTF-8 (invalid byte at offset {valid_up_to})");
-                Err(fault("", "json", "JSON text in UTF-8", message))
-            }
+            Raw::Text(text) => decode::decode(text, limits.depth()).map_err(|error| match error {
+                DecodeError::TooDeep => too_deep("", limits.depth()),
+                DecodeError::Reserved => reserved(),
+                DecodeError::NotJson(error) => not_json(text, &error),
+            }),
             Raw::Value(surveyed) => match surveyed.survey {
                 survey if survey.depth > limits.depth() => Err(too_deep("", limits.depth())),
                 survey if survey.bytes > limits.bytes() => {
                     Err(larger(survey.bytes, limits.bytes()))
                 }
                 survey if survey.reserved => Err(reserved()),
-                survey if survey.beyond_doubles => Err(beyond_doubles()),
                 survey => Ok(Opened {
                     value: surveyed.value.clone(),
                     whole_floats: survey.whole_floats,
@@ -202,7 +159,7 @@ impl Schema {
         let plan = &self.contract.plan;
         let depth = opened.depth.saturating_add(plan.default_levels);
         let levels = depth.min(MAX_DEPTH).saturating_mul(plan.height);
-        let judged = stack::with_room(levels, || self.judge_here(&raw, opened));
+        let judged = limits::with_room(levels, || self.judge_here(&raw, opened));
         let (value, repairs) = judged.unwrap_or_else(|| Err(self.stopped(Stop::TooMuchWork)))?;
         Ok(CheckedArgs {
             raw,
@@ -228,8 +185,6 @@ impl Schema {
         }
         let repairs = if !self.contract.validators().accepts(&value) {
             self.repair_invalid(&mut value, whole_floats)?
-        } else if needs_no_repair::is_settled(&self.contract.plan, 0, &value, whole_floats) {
-            Vec::new()
         } else {
             self.repair_valid(&mut value, whole_floats)?
         };
@@ -315,21 +270,10 @@ impl Schema {
     /// Returns all faults of a value that the document rejects.
     fn explain(&self, value: &Value, repairs: &[Repair]) -> InvalidArguments {
         let Contract { document, plan, .. } = &*self.contract;
-        let validators = self.contract.validators();
-        let Some(judge) = validators.document() else {
-            return InvalidArguments::default();
-        };
-        if explain_fallback::is_explainable(plan, value) {
-            return explain::explain(document, judge, value, repairs);
-        }
-        if validators.has_parts() {
-            return explain_fallback::wrong_places(plan, validators, value);
-        }
-        // Compiled only now because it is rarely needed. Without the parts, every location would look wrong.
-        match Validators::build(document, judge.draft(), plan, true) {
-            Ok(validators) => explain_fallback::wrong_places(plan, &validators, value),
-            Err(_) => self.stopped(Stop::TooMuchWork),
-        }
+        let judge = self.contract.validators().document();
+        judge.map_or_else(InvalidArguments::default, |judge| {
+            explain::explain(document, plan, judge, value, repairs)
+        })
     }
 
     /// Reports repeated keys, and the other faults of the value in which the last of each key wins.
@@ -383,16 +327,6 @@ fn fault(pointer: &str, rule: &str, expected: &str, message: String) -> InvalidA
 fn reserved() -> InvalidArguments {
     let message = "must not contain a key that starts with `$serde_json::private::`".to_owned();
     fault("", "propertyNames", "other property names", message)
-}
-
-fn beyond_doubles() -> InvalidArguments {
-    let message = "must not contain a number outside the range of a 64-bit float".to_owned();
-    fault(
-        "",
-        "json",
-        "numbers in the range of a 64-bit float",
-        message,
-    )
 }
 
 fn too_deep(pointer: &str, limit: usize) -> InvalidArguments {

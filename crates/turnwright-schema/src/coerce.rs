@@ -1,4 +1,7 @@
 //! The pass that runs before the validators: narrow repairs and defaults, guided by the document, each one recorded.
+//!
+//! Two interpretations are debatable. A `null` in a map counts as absent. `7.0` becomes `7` where an integer is
+//! expected, because the Rust type would reject it.
 
 use indexmap::IndexSet;
 use serde_json::{Map, Value};
@@ -6,9 +9,8 @@ use serde_json::{Map, Value};
 use super::branch_filter;
 use super::decode::{self, DecodeError};
 use super::limits::Limits;
-use super::location::{Scope, subschemas_of};
-use super::number::{as_integer, read_number};
-use super::plan::{Node, NodeId, Plan, Types};
+use super::numeric::{as_integer, read_number};
+use super::plan::{Node, NodeId, Plan, Scope, Types, subschemas_of};
 use super::pointer::Pointer;
 use super::raw::survey;
 use super::repair::{Repair, RepairKind};
@@ -370,7 +372,7 @@ impl<'p> Pass<'p> {
         }
         self.depth += 1;
         for (index, item) in items.iter_mut().enumerate() {
-            let Some(id) = node.prefix.get(index).copied().or(node.items) else {
+            let Some(id) = node.item(index) else {
                 break;
             };
             self.below(

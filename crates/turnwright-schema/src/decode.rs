@@ -12,9 +12,8 @@ use serde_json::{Map, Number, Value};
 
 use super::pointer::{Pointer, join};
 
-/// A decoded text.
-#[derive(Debug)]
-pub struct Decoded {
+/// Arguments that were decoded: JSON within the limits.
+pub struct Opened {
     /// The value.
     pub value: Value,
     /// Some object has a key twice; the last one won.
@@ -24,6 +23,26 @@ pub struct Decoded {
     /// The maximum depth once JSON inside strings is decoded: the text's own depth, or the limit if some string may
     /// hold JSON.
     pub(crate) depth: usize,
+}
+
+impl Opened {
+    /// Returns empty arguments (`{}`).
+    #[doc(hidden)]
+    pub fn nothing() -> Self {
+        Opened {
+            value: Value::Object(Map::new()),
+            whole_floats: false,
+            repeats_keys: false,
+            depth: 1,
+        }
+    }
+}
+
+impl fmt::Debug for Opened {
+    /// Shows no content: arguments may contain secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").finish_non_exhaustive()
+    }
 }
 
 /// The reason why a text could not be decoded.
@@ -47,7 +66,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 ///
 /// # Errors
 /// Fails if the text is not JSON, is too deep, or has a reserved key.
-pub fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
+pub fn decode(text: &str, max_depth: usize) -> Result<Opened, DecodeError> {
     let notes = Notes::default();
     let build = Build::<false> {
         notes: &notes,
@@ -63,7 +82,7 @@ pub fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
             DecodeError::NotJson(error)
         }
     })?;
-    Ok(Decoded {
+    Ok(Opened {
         value,
         repeats_keys: notes.repeats_keys.get(),
         whole_floats: notes.whole_floats.get(),

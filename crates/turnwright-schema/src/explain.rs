@@ -1,4 +1,7 @@
 //! Turns validation errors into faults that a model can act on.
+//!
+//! The validator explains a union by all of its branches, recursively, and writes down the location of every fault,
+//! however long. For most arguments that is cheap. Where it is not, they get a single fault.
 
 use std::collections::HashSet;
 
@@ -8,16 +11,26 @@ use serde_json::{Map, Value};
 
 use super::fault::{Fault, InvalidArguments, escape, quote};
 use super::keywords::nearest;
+use super::plan::{NodeId, Plan, subschemas_of};
 use super::pointer::{join, split_last};
+use super::raw::survey;
 use super::repair::{Repair, RepairKind};
+
+/// The maximum number of faults, weighted by the length of their locations, that the validator is asked to explain.
+const MAX_EXPLAINED: usize = 300_000;
 
 /// Returns the faults of `value`, according to the validator of `document`, after these repairs.
 pub(crate) fn explain(
     document: &Value,
+    plan: &Plan,
     validator: &Validator,
     value: &Value,
     repairs: &[Repair],
 ) -> InvalidArguments {
+    if weigh(plan, 0, value, 0, &mut { MAX_EXPLAINED }).is_none() {
+        let message = "do not match the schema; the errors are too many to list: send less data or a simpler structure";
+        return Fault::new("", "schema", message).into();
+    }
     let mut faults = InvalidArguments::default();
     let filled = repairs
         .iter()
@@ -31,6 +44,41 @@ pub(crate) fn explain(
         judged.describe(&error, &mut faults);
     }
     faults
+}
+
+/// Subtracts the cost of an explanation from what is left. Returns `None` if it is not enough.
+fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(1 + place / 64)?;
+    let node = plan.nodes.get(id)?;
+    for same in node.same_place.iter().chain(&node.only_looks) {
+        weigh(plan, *same, value, place, left)?;
+    }
+    for branch in node.unions.iter().flatten() {
+        // The validator keeps a copy of the rejected value for each branch.
+        *left = left.checked_sub(survey(value).bytes / 16)?;
+        weigh(plan, *branch, value, place, left)?;
+    }
+    match value {
+        Value::Object(map) => {
+            // Unexpected properties are reported with their location too.
+            for (name, value) in map {
+                let below = place + name.len() + 1;
+                *left = left.checked_sub(1 + below / 64)?;
+                for id in subschemas_of(node, name) {
+                    weigh(plan, id, value, below, left)?;
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(id) = node.item(index) {
+                    weigh(plan, id, item, place + 6, left)?;
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    Some(())
 }
 
 /// A value and the document that it was validated against.

@@ -260,13 +260,6 @@ pub fn escape(text: &str, most: usize) -> String {
 
 /// Returns `true` if a character is invisible or changes how the surrounding text reads. A person who approves
 /// something must not overlook such characters. Does not include control characters: see [`char::is_control`].
-///
-/// ```
-/// use turnwright_schema::is_invisible;
-///
-/// assert!(is_invisible('\u{202e}') && is_invisible('\u{200b}') && is_invisible('\u{2800}'));
-/// assert!(!is_invisible('e') && !is_invisible('é') && !is_invisible(' '));
-/// ```
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); the rest of the

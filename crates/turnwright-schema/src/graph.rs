@@ -1,8 +1,13 @@
-//! Analysis of the plan as a graph: cycles, expansion, defaults that reach one another.
+//! Analysis of the plan as a graph: cycles, expansion, defaults that reach one another, nested unions, and keywords without
+//! effect.
 
-use super::plan::{Node, NodeId, Plan, Types, depth_first};
-use super::problem::SchemaProblem;
+use referencing::Draft;
 use serde_json::Value;
+
+use super::keywords;
+use super::plan::{Node, NodeId, Plan, Types, depth_first};
+use super::pointer::join;
+use super::problem::SchemaProblem;
 
 /// The maximum number of subschemas that apply to one location of the value.
 const MAX_EXPANDED: usize = 10_000;
@@ -167,7 +172,7 @@ fn reject_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
             && !fits(plan, property.node, default, &mut { MAX_FILLED }, 0)
         {
             problems.push(SchemaProblem::new(
-                super::pointer::join(&node.pointer, "default"),
+                join(&node.pointer, "default"),
                 "filling defaults into this default would never end: remove one of them",
             ));
         }
@@ -215,4 +220,89 @@ fn fits(plan: &Plan, id: NodeId, value: &Value, left: &mut usize, depth: usize) 
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
+}
+
+/// The maximum number of ways to reach one location of the value. The validator tries all of them if the value is
+/// invalid there.
+const MAX_WAYS: u64 = 100_000;
+
+/// Rejects documents in which nested alternatives would make checking a small value practically endless. Recursive
+/// references are not counted: the validator remembers what it has tried there.
+pub(crate) fn reject_combinations(
+    nodes: &[Node],
+    edges: &[Vec<NodeId>],
+    problems: &mut Vec<SchemaProblem>,
+) {
+    let here = |id: NodeId| edges.get(id).into_iter().flatten().copied();
+    let below = |id: NodeId| nodes.get(id).into_iter().flat_map(Node::below);
+    let next = |id: NodeId| {
+        let mut next: Vec<NodeId> = here(id).chain(below(id)).collect();
+        next.reverse();
+        next
+    };
+    let mut known = vec![1_u64; nodes.len()];
+    for id in depth_first(nodes.len(), next, |_| {}) {
+        let ways = |id: NodeId| known.get(id).copied().unwrap_or(1);
+        // Subschemas for the same location add up. Parts of a value are independent, so the one with the most ways
+        // counts.
+        let all = here(id).fold(0_u64, |sum, next| sum.saturating_add(ways(next)));
+        let all = all.saturating_add(below(id).map(ways).max().unwrap_or(0));
+        if let (true, Some(node)) = (all > MAX_WAYS, nodes.get(id)) {
+            let message = "nested unions give more than 100,000 ways to check one value: use fewer \
+                           alternatives or fewer levels";
+            problems.push(SchemaProblem::new(&node.pointer, message));
+            return;
+        }
+        if let Some(slot) = known.get_mut(id) {
+            *slot = all.max(1);
+        }
+    }
+}
+
+/// Rejects every keyword that applies only to types that its location cannot have.
+pub(crate) fn reject_idle(
+    document: &Value,
+    draft: Draft,
+    nodes: &[Node],
+    problems: &mut Vec<SchemaProblem>,
+) {
+    for (id, node) in nodes.iter().enumerate() {
+        let Some(map) = document.pointer(&node.pointer).and_then(Value::as_object) else {
+            continue;
+        };
+        for name in map.keys() {
+            let types = keywords::keyword(draft, name).map_or(&[][..], |keyword| keyword.types);
+            let applicable = types
+                .iter()
+                .filter_map(|name| Types::named(name))
+                .fold(Types::default(), Types::or);
+            if !types.is_empty()
+                && allowed_at(nodes, id).is_some_and(|allowed| !allowed.allows(applicable))
+            {
+                let message = format!(
+                    "has no effect here: it applies only to values of type {}",
+                    types.join(" or ")
+                );
+                problems.push(SchemaProblem::new(join(&node.pointer, name), message));
+            }
+        }
+    }
+}
+
+/// Returns the types that the location of `id` can have, considering everything that applies to it; `None` for any
+/// type. Terminates because circular references are rejected.
+fn allowed_at(nodes: &[Node], id: NodeId) -> Option<Types> {
+    let node = nodes.get(id)?;
+    let same_place = node.same_place.iter().map(|same| allowed_at(nodes, *same));
+    let unions = node.unions.iter().map(|branches| {
+        branches.iter().try_fold(Types::default(), |all, branch| {
+            Some(all.or(allowed_at(nodes, *branch)?))
+        })
+    });
+    same_place
+        .chain(unions)
+        .fold(node.allowed, |allowed, more| match (allowed, more) {
+            (Some(allowed), Some(more)) => Some(allowed.and(more)),
+            (one, other) => one.or(other),
+        })
 }

@@ -6,6 +6,7 @@ use referencing::Draft;
 use serde_json::Value;
 
 use super::fault::{escape, quote};
+use super::pointer::join;
 
 /// What the value of a keyword contains, as far as the walk needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,11 +175,34 @@ pub(crate) fn keyword(draft: Draft, name: &str) -> Option<&'static Keyword> {
     all.find(|keyword| keyword.name == name)
 }
 
-/// All names that some draft knows, for detecting typos.
+/// Returns the subschemas in the value of a keyword, each with its name, if it has one, and its pointer. Leaves out what does not
+/// have the form of the keyword.
+pub(crate) fn subschemas<'v>(
+    shape: Shape,
+    value: &'v Value,
+    place: &str,
+) -> impl Iterator<Item = (Option<&'v str>, String, &'v Value)> {
+    let found: Vec<_> = match (shape, value) {
+        (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => schemas
+            .iter()
+            .enumerate()
+            .map(|(index, schema)| (None, join(place, &index.to_string()), schema))
+            .collect(),
+        (Shape::Named | Shape::NamedOrLists, Value::Object(named)) => named
+            .iter()
+            .filter(|(_, schema)| shape == Shape::Named || !schema.is_array())
+            .map(|(name, schema)| (Some(name.as_str()), join(place, name), schema))
+            .collect(),
+        (Shape::Schema | Shape::SchemaOrSchemas, _) => vec![(None, place.to_owned(), value)],
+        (Shape::Data | Shape::Schemas | Shape::Named | Shape::NamedOrLists, _) => Vec::new(),
+    };
+    found.into_iter()
+}
+
+/// All keywords that some draft knows.
 fn known() -> impl Iterator<Item = &'static str> {
     let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
     all.map(|keyword| keyword.name)
-        .filter(|name| !name.starts_with('$'))
 }
 
 /// Returns the message for a keyword that the draft does not know.
@@ -193,7 +217,7 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
     if name == "nullable" {
         return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
     }
-    if known().any(|known| known == name) {
+    if is_known(name) {
         let draft = match draft {
             Draft::Draft7 => "draft 7",
             _ => "draft 2020-12",
@@ -202,7 +226,7 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
             "`{shown}` is ignored by {draft}: set `$schema` if you mean another draft, or remove it"
         );
     }
-    match nearest(name, known()) {
+    match nearest(name, known().filter(|name| !name.starts_with('$'))) {
         Some(near) => format!("`{shown}` is not a keyword: did you mean `{near}`?"),
         None => format!(
             "`{shown}` is not a keyword and would be ignored: remove it, rename it to `x-{shown}`, or allow it with `SchemaOptions::annotation`"
@@ -245,8 +269,7 @@ fn meant_type(word: &str) -> Option<&'static str> {
 
 /// Returns `true` if some draft has a keyword of this name.
 pub(crate) fn is_known(name: &str) -> bool {
-    let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
-    all.map(|keyword| keyword.name).any(|known| known == name)
+    known().any(|known| known == name)
 }
 
 /// Returns `true` for formats that are enforced, in every draft. The tests have an invalid value for each.

@@ -27,20 +27,14 @@ mod branch_filter;
 mod builder;
 mod check;
 mod coerce;
-mod combinations;
-mod dead_keywords;
 mod decode;
 mod explain;
-mod explain_fallback;
 mod external;
 mod fault;
 mod foreign;
 mod graph;
 mod keywords;
 mod limits;
-mod location;
-mod needs_no_repair;
-mod number;
 mod numeric;
 mod options;
 mod pattern;
@@ -50,11 +44,8 @@ mod problem;
 mod raw;
 mod reference;
 mod repair;
-mod sample;
 mod schema;
-mod stack;
 mod typed;
-mod unenforced;
 mod validators;
 mod walk;
 
@@ -67,30 +58,23 @@ pub use builder::{
 };
 pub use check::CheckedArgs;
 pub use external::Rejection;
-pub use fault::{Fault, InvalidArguments, is_invisible};
+pub use fault::{Fault, InvalidArguments};
 pub use limits::Limits;
 pub use options::SchemaOptions;
-pub use problem::{SchemaError, SchemaProblem};
+pub use problem::{SchemaError, SchemaProblem, Unenforced, UnenforcedKind};
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 pub use schema::Schema;
 pub use typed::Typed;
-pub use unenforced::{Unenforced, UnenforcedKind};
 
 // Shared with the other crates of Turnwright. Not part of the public API.
 #[doc(hidden)]
-pub use check::Opened;
-#[doc(hidden)]
-pub use decode::decode;
-#[doc(hidden)]
-pub use external::ExternalCheck;
-#[doc(hidden)]
-pub use fault::{escape, quote};
-#[doc(hidden)]
-pub use keywords::near;
-#[doc(hidden)]
-pub use limits::MAX_DEPTH;
-#[doc(hidden)]
-pub use number::as_integer;
-#[doc(hidden)]
-pub use raw::{Raw, survey};
+pub use {
+    decode::{Opened, decode},
+    external::ExternalCheck,
+    fault::{escape, is_invisible, quote},
+    keywords::near,
+    limits::MAX_DEPTH,
+    numeric::as_integer,
+    raw::{Raw, survey},
+};

@@ -1,4 +1,10 @@
-//! Limits on the size and depth of arguments.
+//! Limits on the size and depth of arguments, and stack space for deep values under nested schemas.
+//!
+//! The stack is bounded by construction: values have at most 128 levels, documents 128, and at most 64 subschemas apply
+//! at one place. The work is bounded too: a check visits at most 2,000,000 subschemas.
+//!
+//! Validation recurses for each level of the value and, within a level, for each nested subschema. Their product is
+//! bounded. If it exceeds what an ordinary thread's stack can hold, validation runs on a separate thread.
 
 /// Limits on the arguments of one call.
 ///
@@ -63,4 +69,26 @@ impl Default for Limits {
             depth: MAX_DEPTH,
         }
     }
+}
+
+/// The product of levels and subschemas that fits on any thread's stack, even in an unoptimised build.
+const ANYWHERE: usize = 256;
+/// Stack size for the deepest value under the most deeply nested schema. The system commits only the memory that is
+/// used.
+const ROOM: usize = 128 << 20;
+
+/// Returns whether work of this many levels fits on any thread's stack.
+pub(crate) fn fits_anywhere(levels: usize) -> bool {
+    levels <= ANYWHERE
+}
+
+/// Runs `work` with enough stack. Returns `None` if no thread could be started or the work panicked there.
+pub(crate) fn with_room<T: Send>(levels: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
+    if fits_anywhere(levels) {
+        return Some(work());
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(ROOM);
+        thread.spawn_scoped(scope, work).ok()?.join().ok()
+    })
 }

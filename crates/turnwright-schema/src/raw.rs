@@ -1,9 +1,9 @@
-//! Arguments as received: text, bytes or a value.
+//! Arguments as received: text or a value.
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::decode::{self, is_reserved};
 use super::limits::MAX_DEPTH;
@@ -27,13 +27,6 @@ pub struct RawArgs(Raw);
 pub enum Raw {
     /// UTF-8 text, JSON or not.
     Text(Arc<str>),
-    /// Bytes that are not UTF-8.
-    NotUtf8 {
-        /// The bytes as text, with replacement characters.
-        lossy: Arc<str>,
-        /// The number of valid bytes at the start.
-        valid_up_to: usize,
-    },
     /// A value created by a program.
     Value(Arc<Surveyed>),
 }
@@ -57,8 +50,6 @@ pub struct Survey {
     pub(crate) holds_json: bool,
     /// Some object has a reserved key.
     pub(crate) reserved: bool,
-    /// Some number is not a finite `f64`: possible if `serde_json` keeps all digits.
-    pub(crate) beyond_doubles: bool,
 }
 
 impl Survey {
@@ -70,8 +61,6 @@ impl Survey {
             Some(format!("has {levels} levels: at most {most} are allowed"))
         } else if self.reserved {
             Some("has a key that begins with `$serde_json::private::`".to_owned())
-        } else if self.beyond_doubles {
-            Some("has a number beyond the range of an `f64`".to_owned())
         } else {
             None
         }
@@ -90,15 +79,6 @@ impl RawArgs {
         &self.0
     }
 
-    /// Creates arguments from bytes that are not UTF-8, given their lossy conversion.
-    #[doc(hidden)]
-    pub fn not_utf8(lossy: &str, valid_up_to: usize) -> Self {
-        RawArgs(Raw::NotUtf8 {
-            lossy: lossy.into(),
-            valid_up_to,
-        })
-    }
-
     /// Returns the arguments as a value: the parsed text, in which the last of repeated keys wins. Text that is not
     /// JSON, is too deep, or has a key that starts with `$serde_json::private::` is returned as a string. A value
     /// that is too deep or has such a key is returned as a string of its JSON text.
@@ -107,7 +87,6 @@ impl RawArgs {
         match &self.0 {
             Raw::Text(text) => decode::decode(text, MAX_DEPTH)
                 .map_or_else(|_| Value::from(&**text), |decoded| decoded.value),
-            Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
             // As a value it could be stored but not read back.
             Raw::Value(surveyed) if surveyed.survey.problem(MAX_DEPTH).is_some() => {
                 Value::String(surveyed.value.to_string())
@@ -121,7 +100,6 @@ impl RawArgs {
     pub fn is_nothing(&self) -> bool {
         match &self.0 {
             Raw::Text(text) => matches!(text.trim(), "" | "null"),
-            Raw::NotUtf8 { .. } => false,
             Raw::Value(surveyed) => surveyed.value.is_null(),
         }
     }
@@ -135,9 +113,7 @@ impl RawArgs {
                 .map(str::to_owned)
         };
         let (text, bytes) = match &self.0 {
-            Raw::Text(text) | Raw::NotUtf8 { lossy: text, .. } if text.len() > limit => {
-                (first(text)?, text.len())
-            }
+            Raw::Text(text) if text.len() > limit => (first(text)?, text.len()),
             Raw::Value(surveyed) if surveyed.survey.bytes > limit => {
                 (first(&self.to_value().to_string())?, surveyed.survey.bytes)
             }
@@ -151,7 +127,7 @@ impl RawArgs {
     pub fn text(&self) -> Option<&str> {
         match &self.0 {
             Raw::Text(text) => Some(text),
-            Raw::NotUtf8 { .. } | Raw::Value(_) => None,
+            Raw::Value(_) => None,
         }
     }
 }
@@ -161,9 +137,6 @@ impl fmt::Debug for RawArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
-            Raw::NotUtf8 { lossy, .. } => {
-                write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len())
-            }
             Raw::Value(surveyed) => {
                 write!(f, "RawArgs(value of about {} bytes)", surveyed.survey.bytes)
             }
@@ -189,37 +162,10 @@ impl From<&String> for RawArgs {
     }
 }
 
-impl From<Vec<u8>> for RawArgs {
-    fn from(bytes: Vec<u8>) -> Self {
-        match String::from_utf8(bytes) {
-            Ok(text) => text.into(),
-            Err(error) => RawArgs(Raw::NotUtf8 {
-                valid_up_to: error.utf8_error().valid_up_to(),
-                lossy: String::from_utf8_lossy(error.as_bytes()).into(),
-            }),
-        }
-    }
-}
-
-impl From<&[u8]> for RawArgs {
-    fn from(bytes: &[u8]) -> Self {
-        bytes.to_vec().into()
-    }
-}
-
 impl From<Value> for RawArgs {
     fn from(value: Value) -> Self {
         let survey = survey(&value);
         RawArgs(Raw::Value(Arc::new(Surveyed { value, survey })))
-    }
-}
-
-fn written_length(number: &Number) -> usize {
-    match (number.as_i64(), number.as_u64(), number.as_f64()) {
-        (Some(integer), ..) => itoa::Buffer::new().format(integer).len(),
-        (_, Some(integer), _) => itoa::Buffer::new().format(integer).len(),
-        (.., Some(float)) => ryu_js::Buffer::new().format_finite(float).len(),
-        _ => 0,
     }
 }
 
@@ -233,10 +179,7 @@ pub fn survey(value: &Value) -> Survey {
             Value::Null => survey.bytes += 4,
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
-                survey.bytes += written_length(number);
-                // Can be read back after writing, unless the `arbitrary_precision` feature of `serde_json` is enabled
-                // anywhere in the program.
-                survey.beyond_doubles |= !number.as_f64().is_some_and(f64::is_finite);
+                survey.bytes += number.to_string().len();
                 survey.whole_floats |= !number.is_i64()
                     && !number.is_u64()
                     && number.as_f64().is_some_and(|n| n.fract() == 0.0);

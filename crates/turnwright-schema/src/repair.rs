@@ -68,18 +68,7 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// All kinds.
-    pub const ALL: &[RepairKind] = &[
-        RepairKind::Number,
-        RepairKind::Boolean,
-        RepairKind::Json,
-        RepairKind::Integer,
-        RepairKind::NullAsAbsent,
-        RepairKind::Default,
-        RepairKind::NoArguments,
-    ];
-
-    /// Returns the name used in records.
+    /// The name in JSON, such as `null_as_absent`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

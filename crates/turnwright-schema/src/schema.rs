@@ -1,4 +1,6 @@
 //! The schema: one document and everything that enforces it.
+//!
+//! The published document is the enforced document: repairs and defaults are a pass in front of validation.
 
 use std::fmt;
 use std::future::Future;
@@ -14,11 +16,10 @@ use super::fault::{InvalidArguments, quote};
 use super::limits::{Limits, MAX_DEPTH};
 use super::options::SchemaOptions;
 use super::plan::{self, Plan};
-use super::problem::{SchemaError, SchemaProblem};
+use super::problem::{SchemaError, SchemaProblem, Unenforced, UnenforcedKind};
 use super::raw::survey;
-use super::unenforced::{Unenforced, UnenforcedKind};
 use super::validators::{self, Validators};
-use super::{foreign, graph, keywords, pointer, reference, stack, typed, walk};
+use super::{foreign, graph, keywords, limits, pointer, reference, typed, walk};
 
 /// A JSON Schema document with everything needed to enforce it. Immutable and cheap to clone.
 ///
@@ -112,7 +113,7 @@ impl Schema {
             };
         }
         let levels = survey(&document).depth;
-        let adapted = stack::with_room(levels.saturating_mul(2), || {
+        let adapted = limits::with_room(levels.saturating_mul(2), || {
             foreign::adapt(&document, options)
         });
         let adapted = adapted.unwrap_or_else(|| Err(too_nested()))?;
@@ -186,7 +187,7 @@ impl Schema {
         let depth = survey(value).depth;
         let levels = depth.saturating_mul(self.contract.plan.height);
         let accepts = || self.contract.validators().accepts(value);
-        depth <= MAX_DEPTH && stack::with_room(levels, accepts) == Some(true)
+        depth <= MAX_DEPTH && limits::with_room(levels, accepts) == Some(true)
     }
 
     /// Returns this schema with other limits.
@@ -324,7 +325,7 @@ impl Contract {
         options: &SchemaOptions,
     ) -> Result<(Contract, Vec<RejectedDefault>), SchemaError> {
         let levels = levels_of(&document);
-        let built = stack::with_room(levels, || Contract::assemble(document, options));
+        let built = limits::with_room(levels, || Contract::assemble(document, options));
         built.unwrap_or_else(|| Err(too_nested()))
     }
 
@@ -359,7 +360,7 @@ impl Contract {
     /// Drops the validators until the first check. They take far more memory than the document, and of the many tools that
     /// other authors offer, a program calls a few.
     fn compile_on_use(&mut self) {
-        if stack::fits_anywhere(levels_of(&self.document)) {
+        if limits::fits_anywhere(levels_of(&self.document)) {
             self.validators = OnceLock::new();
         }
     }

@@ -1,4 +1,8 @@
 //! Documents generated from Rust types, narrowed to the values that the type accepts.
+//!
+//! An `Option` field is not published as a union but as its plain type, because `null` counts as absent. `null` stays
+//! in the schema where it carries meaning: required fields, items, maps, and fields with a default. Maps with integer
+//! keys are rejected, because the range of the keys cannot be described.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -111,11 +111,6 @@ impl Validators {
         })
     }
 
-    /// Returns `true` if parts can be validated separately.
-    pub(crate) fn has_parts(&self) -> bool {
-        matches!(self, Validators::Parts { .. })
-    }
-
     /// Returns the validator of the complete document.
     pub(crate) fn document(&self) -> Option<&Validator> {
         match self {
@@ -130,20 +125,17 @@ impl Validators {
             .is_some_and(|validator| validator.is_valid(value))
     }
 
+    /// Returns `true` if parts were compiled and this one accepts the value.
     pub(crate) fn part_accepts(&self, node: NodeId, value: &Value) -> bool {
-        self.part(node)
-            .is_some_and(|validator| validator.is_valid(value))
-    }
-
-    /// Returns the validator of one part, if parts were compiled.
-    pub(crate) fn part(&self, node: NodeId) -> Option<&Validator> {
-        match self {
-            Validators::Complete(_) | Validators::AcceptNothing => None,
-            Validators::Parts { map, parts } => match parts.get(node)? {
-                Part::InMap(key) => map.get(key),
-                Part::Separate(validator) => Some(validator),
-            },
-        }
+        let Validators::Parts { map, parts } = self else {
+            return false;
+        };
+        let validator = match parts.get(node) {
+            Some(Part::InMap(key)) => map.get(key),
+            Some(Part::Separate(validator)) => Some(&**validator),
+            None => None,
+        };
+        validator.is_some_and(|validator| validator.is_valid(value))
     }
 }
 

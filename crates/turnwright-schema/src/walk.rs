@@ -1,5 +1,8 @@
 //! The walk over a document: rejects what cannot be enforced, and builds the plan for coercion.
 //!
+//! A keyword that can never apply (`then` without `if`) is rejected in every document. A keyword for another type
+//! (`minimum` on a string) is rejected only in schemas made by the builder or from a type.
+//!
 //! Validators ignore keywords that they do not know. We must reject them.
 
 use std::collections::HashMap;
@@ -9,7 +12,7 @@ use jsonschema::ValidationOptions;
 use referencing::{Draft, Resolver};
 use serde_json::{Map, Value};
 
-use super::dead_keywords;
+use super::graph;
 use super::keywords::{self, Keyword, Look, Shape};
 use super::options::SchemaOptions;
 use super::pattern;
@@ -17,7 +20,6 @@ use super::plan::{Node, NodeId, Plan, Property, Types};
 use super::pointer::join;
 use super::problem::SchemaProblem;
 use super::reference::{Places, Reference, address, prepare_references};
-use super::{combinations, graph};
 
 /// The result of a walk.
 pub(crate) struct Walked {
@@ -225,37 +227,33 @@ impl<'d> Walk<'d, '_> {
         place: &str,
         scope: Option<&Rc<Resolver<'d>>>,
     ) {
-        let mut found: Vec<(Option<&'d str>, NodeId)> = Vec::new();
         match (keyword.shape, value) {
-            (Shape::Data, _) => return,
-            (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => {
-                for (index, schema) in schemas.iter().enumerate() {
-                    let place = join(place, &index.to_string());
-                    found.push((None, self.schema(schema, place, scope)));
-                }
-            }
-            (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
-                for (key, schema) in schemas {
-                    if let (Shape::NamedOrLists, Some(names)) = (keyword.shape, schema.as_array()) {
-                        if !names.iter().all(Value::is_string) {
-                            self.problem(
-                                join(place, key),
-                                "must be a schema or a list of property names",
-                            );
-                        }
-                        continue;
-                    }
-                    found.push((Some(key), self.schema(schema, join(place, key), scope)));
-                }
-            }
-            (Shape::Schema | Shape::SchemaOrSchemas, _) => {
-                found.push((None, self.schema(value, place.to_owned(), scope)));
-            }
+            (Shape::Schemas, Value::Array(_)) => {}
             (Shape::Schemas, _) => return self.problem(place, "must be a list of schemas"),
+            (Shape::Named | Shape::NamedOrLists, Value::Object(named)) => {
+                let is_list = |list: &Value| {
+                    list.as_array()
+                        .is_some_and(|names| !names.iter().all(Value::is_string))
+                };
+                for (key, _) in named
+                    .iter()
+                    .filter(|(_, list)| keyword.shape == Shape::NamedOrLists && is_list(list))
+                {
+                    self.problem(
+                        join(place, key),
+                        "must be a schema or a list of property names",
+                    );
+                }
+            }
             (Shape::Named | Shape::NamedOrLists, _) => {
                 return self.problem(place, "must be an object of schemas");
             }
+            _ => {}
         }
+        let subschemas = keywords::subschemas(keyword.shape, value, place);
+        let found: Vec<_> = subschemas
+            .map(|(key, place, schema)| (key, self.schema(schema, place, scope)))
+            .collect();
         if keyword.look == Look::Here
             && let Some(edges) = self.edges.get_mut(id)
         {
@@ -350,10 +348,10 @@ impl<'d> Walk<'d, '_> {
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
         let height = graph::reject_circles(&self.nodes, &self.edges, &mut self.problems);
         if self.problems.is_empty() {
-            combinations::reject_combinations(&self.nodes, &self.edges, &mut self.problems);
+            graph::reject_combinations(&self.nodes, &self.edges, &mut self.problems);
         }
         if self.options.strict && self.problems.is_empty() {
-            dead_keywords::reject_idle(self.document, self.draft, &self.nodes, &mut self.problems);
+            graph::reject_idle(self.document, self.draft, &self.nodes, &mut self.problems);
         }
         if !self.problems.is_empty() {
             self.problems.sort_by(|a, b| a.pointer.cmp(&b.pointer));

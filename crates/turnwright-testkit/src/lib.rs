@@ -22,8 +22,7 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 //!
-//! [`store::conformance`] tests your own store implementation; [`store::FailingStore`] fails on purpose. With the
-//! `server` feature, `model::conformance` tests your own client of a model server.
+//! [`store::conformance`] tests your own store implementation; [`store::FailingStore`] fails on purpose.
 //!
 //! [`script::ScriptedModel`] is a scripted model that records what it was shown. [`reader::TestReader`] replaces an
 //! object store: it counts reads, and fails on request.
@@ -35,8 +34,6 @@
 #[cfg(feature = "cassette")]
 pub mod cassette;
 pub mod contract;
-#[cfg(feature = "server")]
-pub mod model;
 mod pointer;
 mod random;
 pub mod reader;
@@ -44,4 +41,3 @@ pub mod script;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod store;
-mod suite;

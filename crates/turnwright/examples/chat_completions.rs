@@ -26,14 +26,13 @@ async fn weather(
 async fn main() -> Result<(), BoxError> {
     // Keeps the server alive until the end of the example.
     let named = |name: &str| std::env::var_os(name).is_some();
-    let (model, _server) = match named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
-        true => (ChatCompletions::from_env().build()?, None),
-        false => {
-            let server = scripted().await?;
-            let url = format!("{}/v1", server.url());
-            let model = ChatCompletions::builder(url).model("scripted").no_proxy();
-            (model.build()?, Some(server))
-        }
+    let (model, _server) = if named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
+        (ChatCompletions::from_env().build()?, None)
+    } else {
+        let server = scripted().await?;
+        let url = format!("{}/v1", server.url());
+        let model = ChatCompletions::builder(url).model("scripted").no_proxy();
+        (model.build()?, Some(server))
     };
     let runner = turnwright::runner(model).tool(weather()).build()?;
 

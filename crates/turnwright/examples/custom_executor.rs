@@ -71,9 +71,10 @@ impl Executor for Rules {
         let mut answer = ctx.reporter().message();
         for call in calls {
             let result = call.text().await.unwrap_or_default();
-            let sentence = match call.is_error() {
-                true => format!("I cannot do that. {result}\n"),
-                false => format!("That is {result}.\n"),
+            let sentence = if call.is_error() {
+                format!("I cannot do that. {result}\n")
+            } else {
+                format!("That is {result}.\n")
             };
             for word in sentence.split_inclusive(' ') {
                 // Waits for a slow reader; continues if there is none.

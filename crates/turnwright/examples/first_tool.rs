@@ -70,11 +70,11 @@ async fn main() -> Result<(), Error> {
         println!("{why}: {name}({args})");
         if let Ok(checked) = check(&ctx, name, args).await {
             for repair in checked.repairs() {
-                let (kind, after) = (
-                    repair.kind.as_str(),
-                    repair.after.clone().unwrap_or_default(),
+                let after = repair.after.clone().unwrap_or_default();
+                println!(
+                    "  · repair ({:?}) at {}: {after}",
+                    repair.kind, repair.pointer
                 );
-                println!("  · repair ({kind}) at {}: {after}", repair.pointer);
             }
         }
         let record = ctx.call(name, args).await;

@@ -57,9 +57,10 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
             let book = looked_up.clone();
             async move {
                 let payments = std::fs::read_to_string(book).unwrap_or_default();
-                Ok::<_, BoxError>(match payments.starts_with(call.idempotency_key()) {
-                    true => Finding::done("the bank confirmed the payment"),
-                    false => Finding::NotDone,
+                Ok::<_, BoxError>(if payments.starts_with(call.idempotency_key()) {
+                    Finding::done("the bank confirmed the payment")
+                } else {
+                    Finding::NotDone
                 })
             }
         })

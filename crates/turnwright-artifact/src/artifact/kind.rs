@@ -1,4 +1,6 @@
 //! The content types of artifacts.
+//!
+//! A kind is a constant: a name and a static list of queries. It travels with the tool that declares it.
 
 use std::fmt;
 

@@ -96,14 +96,16 @@ impl Page {
     }
 }
 
-/// Shortens the text to at most `bytes` bytes, cut at a character boundary, and marks the cut with `…`.
+/// Puts the text on one line and shortens it to at most `bytes` bytes, cut at a character boundary. Marks the cut with `…`.
 #[cfg(feature = "artifact-formats")]
 pub(super) fn clip(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    let cut = text.floor_char_boundary(bytes.saturating_sub(3));
-    format!("{}…", text.get(..cut).unwrap_or(""))
+    let (text, mark) = if text.len() <= bytes {
+        (text, "")
+    } else {
+        let cut = text.floor_char_boundary(bytes.saturating_sub(3));
+        (text.get(..cut).unwrap_or(""), "…")
+    };
+    text.replace(char::is_control, " ") + mark
 }
 
 impl fmt::Debug for Page {

@@ -1,4 +1,6 @@
 //! Blocking reads on a dedicated thread.
+//!
+//! If the caller stops waiting, the next read fails and the query ends.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,6 @@
 //! Reads ranges of a file.
+//!
+//! A file is opened for each block, so that thousands of results do not exhaust descriptors.
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -1,5 +1,9 @@
 //! Storage for the bytes of results and media.
 //!
+//! A persistent spool hashes what it writes; the record has the digest, and the first read after loading verifies it.
+//! The spool on disk writes to a temporary name, flushes, renames and flushes the directory, so files appear complete
+//! or not at all. Ids are encoded so that they cannot leave the directory or collide on a case-insensitive file system.
+//!
 //! [`MemorySpool`] stores them in memory, up to its capacity. [`DiskSpool`] stores them in a directory. Both are read in ranges
 //! through a [`ByteReader`].
 //!

@@ -395,10 +395,7 @@ proptest! {
                     prop_assert_eq!(spool.delete(&name).await.unwrap(), held.remove(&id).is_some());
                     continue;
                 };
-                let body = match streamed {
-                    true => stream(vec![vec![b'x'; length / 2], vec![b'x'; length - length / 2]], None),
-                    false => Body::Bytes(vec![b'x'; length].into()),
-                };
+                let body = if streamed { stream(vec![vec![b'x'; length / 2], vec![b'x'; length - length / 2]], None) } else { Body::Bytes(vec![b'x'; length].into()) };
                 // A result is replaced only after the new one has been read.
                 let fits = held.values().sum::<usize>() + length <= 100;
                 prop_assert_eq!(spool.put(&name, body).await.is_ok(), fits);

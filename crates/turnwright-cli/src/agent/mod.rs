@@ -68,14 +68,10 @@ impl Agent {
         record: Option<&Path>,
     ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
         let folder = existing(options.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let builtin = if extensions.builtin_tools {
-            Builtin::In {
-                folder: &folder,
-                fetch: !options.no_fetch,
-            }
-        } else {
-            Builtin::None
-        };
+        let builtin = extensions.builtin_tools.then_some(Builtin {
+            folder: &folder,
+            fetch: !options.no_fetch,
+        });
         let tools = toolbox::gather(builtin, extensions.tools, &options.tool_files.files)?;
         let (model, runner) = match extensions.model {
             Some(model) => own_model(model, &options, record)?,
@@ -249,17 +245,10 @@ fn own_model(
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
-    let shown = folder.display();
-    let full = folder.canonicalize().map_err(|error| {
+    folder.canonicalize().map_err(|error| {
+        let shown = folder.display();
         misuse(format!(
             "cannot read the directory `{shown}`: {error}. Select another one with --folder"
         ))
-    })?;
-    if full.is_dir() {
-        Ok(full)
-    } else {
-        Err(misuse(format!(
-            "`{shown}` is not a directory. Select one with --folder"
-        )))
-    }
+    })
 }

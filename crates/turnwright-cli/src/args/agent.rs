@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{McpOptions, ResumeOptions, section};
+use super::{McpOptions, ResumeOptions};
 
 /// Run a complete turn offline, without an API key
 ///
@@ -12,13 +12,6 @@ use super::{McpOptions, ResumeOptions, section};
 /// instruction in the log, and a restart that needs your approval. The model is a script on a local server. Everything
 /// else is real: HTTP, streaming, the call path, artifacts, envelopes and approval.
 #[derive(Debug, Args)]
-#[command(after_help = section!(
-    "Examples",
-    "turnwright demo",
-    "turnwright demo --yes",
-    "turnwright demo --yes --json | head",
-    "turnwright demo --store demo.db && turnwright turns list --store demo.db",
-))]
 pub(crate) struct Demo {
     /// Approve the restart without asking [default: ask; deny if there is no terminal]
     #[arg(long)]
@@ -48,27 +41,6 @@ pub(crate) struct StoreFile {
 /// Without a terminal, each line of standard input is a turn, answers are printed as raw text, and calls that need
 /// approval are denied. A line with only /resume resumes the last turn.
 #[derive(Debug, Args)]
-#[command(after_help = concat!(
-    section!(
-        "Examples",
-        "turnwright chat --base-url http://127.0.0.1:8080/v1",
-        "OPENAI_API_KEY=… turnwright chat --model gpt-5-mini",
-        "turnwright chat --model anthropic:claude-sonnet-4-5",
-        "turnwright chat --model ollama:qwen3:4b",
-        "turnwright chat --tools tools.json --plain",
-        "turnwright chat --mcp .mcp.json",
-        "echo 'What does this project do?' | turnwright chat --forget",
-    ),
-    "\n\n",
-    section!(
-        "Environment",
-        "OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY",
-        "                  API keys. There is no option for them, and they are never printed",
-        "OLLAMA_HOST       Address of the Ollama server",
-        "TURNWRIGHT_HOME   Data directory for conversations, readable by you only",
-        "NO_COLOR          Disables colour",
-    )
-))]
 pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) agent: Agent,
@@ -94,12 +66,6 @@ pub(crate) struct Chat {
 ///
 /// Prints one name per line. The API key comes from the environment and is never printed.
 #[derive(Debug, Args)]
-#[command(after_help = section!(
-    "Examples",
-    "turnwright models --base-url http://127.0.0.1:8080/v1",
-    "turnwright models ollama",
-    "turnwright models anthropic",
-))]
 pub(crate) struct Models {
     /// Provider: openai, responses, anthropic, gemini or ollama
     #[arg(value_name = "PROVIDER", default_value = "openai")]

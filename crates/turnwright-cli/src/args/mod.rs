@@ -30,14 +30,6 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// A section of a help text: its heading in the style of the other headings, and its lines, indented.
-macro_rules! section {
-    ($heading:literal, $($line:literal),+ $(,)?) => {
-        concat!("\x1b[1m\x1b[32m", $heading, ":\x1b[0m", $("\n  ", $line),+)
-    };
-}
-pub(crate) use section;
-
 /// The commands of the overview, by what they are for. Tests check that none is missing.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Get started", &["demo", "new", "doctor"]),
@@ -60,24 +52,6 @@ const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before
     arg_required_else_help = true,
     styles = STYLES,
     help_template = TEMPLATE,
-    after_help = concat!(
-        section!(
-            "Examples",
-            "turnwright demo                      Run a complete turn offline, without an API key",
-            "turnwright new my-agent              Create a package with an agent, a tool and a test",
-            "turnwright doctor                    Check the compiler, the model server and the store",
-            "turnwright chat --base-url http://127.0.0.1:8080/v1",
-        ),
-        "\n\n",
-        section!(
-            "Exit codes",
-            "0    Success",
-            "1    The answer is no: invalid arguments, no answer, findings, a failed check",
-            "2    The command cannot be run as given: a wrong option, no such file or tool",
-            "130  Interrupted by Ctrl-C",
-        ),
-        "\n\nRun `turnwright COMMAND --help` for the options and examples of a command."
-    )
 )]
 pub(crate) struct Cli {
     /// When to use colour
@@ -99,9 +73,9 @@ pub(crate) enum Command {
     Models(Models),
     #[command(subcommand)]
     Turns(Turns),
-    #[command(subcommand, after_help = inspect::TOOLS_FILE)]
+    #[command(subcommand)]
     Tools(Tools),
-    #[command(subcommand, after_help = mcp::CONFIGURATION)]
+    #[command(subcommand)]
     Mcp(Mcp),
     #[command(subcommand)]
     Schema(Schema),

@@ -4,18 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{StoreFile, section};
+use super::StoreFile;
 
 /// Create a package with an agent, a tool, a test and a README
 ///
 /// The test uses a scripted model: it needs no API key and no network. Existing files are never overwritten.
 #[derive(Debug, Args)]
-#[command(after_help = section!(
-    "Examples",
-    "turnwright new my-agent",
-    "turnwright new my-agent --path ~/src/turnwright",
-    "cd my-agent && cargo test",
-))]
 pub(crate) struct New {
     /// Name of the package, and of the directory that is created
     pub(crate) name: String,
@@ -29,16 +23,6 @@ pub(crate) struct New {
 /// Connects only to the configured model server (`--base-url`, or the variable of the provider: OPENAI_BASE_URL). Without one,
 /// it checks for a server on this machine. The API key is never printed.
 #[derive(Debug, Args)]
-#[command(after_help = concat!(
-    section!(
-        "Examples",
-        "turnwright doctor",
-        "turnwright doctor --base-url http://127.0.0.1:11434/v1",
-        "turnwright doctor --model anthropic:claude-sonnet-4-5",
-        "turnwright doctor --json",
-    ),
-    "\n\nExits with 1 if a check fails. Warnings do not change the exit code."
-))]
 pub(crate) struct Doctor {
     /// Base URL of the model server, including `/v1` [default: OPENAI_BASE_URL or the variable of the provider, else
     /// http://127.0.0.1:8080/v1]
@@ -53,12 +37,6 @@ pub(crate) struct Doctor {
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
-#[command(after_help = section!(
-    "Examples",
-    "turnwright completions bash > ~/.local/share/bash-completion/completions/turnwright",
-    "turnwright completions zsh > \"${fpath[1]}/_turnwright\"",
-    "turnwright completions fish > ~/.config/fish/completions/turnwright.fish",
-))]
 pub(crate) struct Completions {
     /// Shell to print completions for
     pub(crate) shell: clap_complete::Shell,
@@ -66,11 +44,6 @@ pub(crate) struct Completions {
 
 /// Print the man page, or write one page per command
 #[derive(Debug, Args)]
-#[command(after_help = section!(
-    "Examples",
-    "turnwright man | man -l -",
-    "turnwright man --dir ~/.local/share/man/man1",
-))]
 pub(crate) struct Man {
     /// Write a page for each command into this directory [default: print the main page]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{Agent, StoreFile, section};
+use super::{Agent, StoreFile};
 use crate::turn_state::State;
 use crate::units::{parse_bytes, parse_span};
 
@@ -15,19 +15,8 @@ use crate::units::{parse_bytes, parse_span};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Turns {
     /// List turns, newest first
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns list",
-        "turnwright turns list --state interrupted",
-        "turnwright turns list --store agent.db --limit 1000 --json",
-    ))]
     List(TurnsList),
     /// Show a turn: messages, calls, approvals, usage, and what to do next
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns show 019a8c3e",
-        "turnwright turns show 019a8c3e --json",
-    ))]
     Show(TurnsShow),
     /// Resume a turn that was interrupted, suspended or cancelled; nothing runs twice
     ///
@@ -35,40 +24,15 @@ pub(crate) enum Turns {
     /// `--store` does not choose any of these: `turns show` prints the complete command for you to review. For each call
     /// that started and did not end, you are asked whether it took effect. Without a terminal, the turn is then not
     /// resumed unless you pass `--tell-model`.
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns resume 019a8c3e",
-        "turnwright turns resume 019a8c3e --wait",
-        "turnwright turns resume 019a8c3e --without-tools",
-        "turnwright turns resume 019a8c3e --store agent.db --base-url http://127.0.0.1:8080/v1",
-    ))]
     Resume(TurnsResume),
     /// Answer at a gate where a turn waits
     ///
     /// If a program runs the turn, the turn continues at once. If the turn is suspended or was interrupted, resume it with
     /// `turns resume`.
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns answer 019a8c3e --approve",
-        "turnwright turns answer 019a8c3e --deny \"too expensive\"",
-        "turnwright turns answer 019a8c3e --gate address-5f2c --value '{\"street\": \"Elm\"}'",
-    ))]
     Answer(TurnsAnswer),
     /// Export the records of a turn or a conversation as JSON lines
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns export 019a8c3e",
-        "turnwright turns export --conversation shop --with-results --output shop.jsonl",
-    ))]
     Export(TurnsExport),
     /// Delete turns or conversations with their results; asks first
-    #[command(after_help = section!(
-        "Examples",
-        "turnwright turns delete 019a8c3e",
-        "turnwright turns delete --conversation shop",
-        "turnwright turns delete --older-than 30d --yes",
-        "turnwright turns delete --larger-than 500MB --yes",
-    ))]
     Delete(TurnsDelete),
 }
 

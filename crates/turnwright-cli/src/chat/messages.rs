@@ -81,15 +81,14 @@ pub(super) fn after(
 
 /// Formats how many input tokens were read from the prompt cache and written to it.
 fn cached(used: Usage) -> String {
-    let read = match used.cached_input_tokens {
-        0 => None,
-        read => Some(format!("{} cached", count(read))),
-    };
-    let written = match used.cache_write_tokens {
-        0 => None,
-        written => Some(format!("{} written to the cache", count(written))),
-    };
-    let facts: Vec<String> = read.into_iter().chain(written).collect();
+    let facts = [
+        (used.cached_input_tokens, "cached"),
+        (used.cache_write_tokens, "written to the cache"),
+    ];
+    let facts = facts.into_iter().filter(|(tokens, _)| *tokens > 0);
+    let facts: Vec<String> = facts
+        .map(|(tokens, what)| format!("{} {what}", count(tokens)))
+        .collect();
     if facts.is_empty() {
         String::new()
     } else {

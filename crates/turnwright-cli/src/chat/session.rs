@@ -117,7 +117,7 @@ impl Session {
                     continue;
                 }
             };
-            if self.turn(&mut show, runner, text, last).await? == Some(Signal::Terminate) {
+            if self.turn(&mut show, runner, text, last).await? {
                 return Ok(Exit::Done);
             }
         }
@@ -214,26 +214,22 @@ impl Session {
         }
     }
 
-    /// Runs a turn at the terminal. Returns the signal that cancelled it, if any.
+    /// Runs a turn at the terminal. Returns whether the program was asked to terminate.
     async fn turn(
         &self,
         show: &mut Show,
         runner: &TurnRunner,
         text: &str,
         last: Option<TurnSummary>,
-    ) -> anyhow::Result<Option<Signal>> {
+    ) -> anyhow::Result<bool> {
         if let Some(signal) = self.wait_for_others(&mut show.screen).await? {
             show.screen.painted(style::WARN, "cancelled")?;
-            return Ok(Some(signal));
+            return Ok(signal == Signal::Terminate);
         }
         let started = Instant::now();
         let shown = self.run(show, runner, text, last).await?;
         after(show, &shown, self.agent.model.key, started.elapsed())?;
-        Ok(match (shown.terminated, shown.interrupted) {
-            (true, _) => Some(Signal::Terminate),
-            (false, true) => Some(Signal::Interrupt),
-            (false, false) => None,
-        })
+        Ok(shown.terminated)
     }
 
     /// Runs a turn with this text, or resumes one.

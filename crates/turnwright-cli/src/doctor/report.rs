@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Flow, Screen, plain};
 use crate::units::plural;
@@ -64,8 +65,8 @@ impl Check {
 /// The columns before the details.
 const INDENT: &str = "                  ";
 
-/// Prints a line for each check, with what to do below it, and a summary.
-pub(crate) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<()> {
+/// Prints a line for each check, with what to do below it, and a summary. Returns the exit code.
+pub(crate) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<Exit> {
     let width = screen.width();
     for check in checks {
         screen.value(check)?;
@@ -88,12 +89,13 @@ pub(crate) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<()>
     screen.line("")?;
     let (style, text) = match (failures, warnings) {
         (0, 0) => (style::GOOD, "Everything works.".to_owned()),
-        (0, warnings) => (style::WARN, plural(warnings, "warning")),
-        (failures, 0) => (style::BAD, plural(failures, "problem")),
-        (failures, warnings) => {
+        (0, _) => (style::WARN, plural(warnings, "warning")),
+        (_, 0) => (style::BAD, plural(failures, "problem")),
+        _ => {
             let (failures, warnings) = (plural(failures, "problem"), plural(warnings, "warning"));
             (style::BAD, format!("{failures}, {warnings}"))
         }
     };
-    Ok(screen.painted(style, text)?)
+    screen.painted(style, text)?;
+    Ok(if failures > 0 { Exit::No } else { Exit::Done })
 }

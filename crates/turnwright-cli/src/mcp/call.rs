@@ -1,13 +1,13 @@
 //! `turnwright mcp call`: one call through the ordinary call path.
 
 use turnwright::Tool;
-use turnwright_mcp::{Change, Difference, ServerState, ServerStatus, WithheldKind, exposed_name};
+use turnwright_mcp::{Change, Difference, ServerStatus, WithheldKind, exposed_name};
 
 use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{self, McpServers, login_advice, shown};
+use crate::mcp_servers::{self, McpServers, shown};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -65,25 +65,8 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
     };
     let (servers, status) = all.find(|(_, status)| is_of(&status.alias))?;
     let (alias, file) = (&status.alias, &servers.config.file);
-    match &status.state {
-        _ if status.requires_login => {
-            let advice = login_advice(file);
-            return Some(format!("the MCP server `{alias}` {advice}"));
-        }
-        ServerState::Down { reason } => {
-            return Some(format!(
-                "the MCP server `{alias}` is down: {}. Run `{}`",
-                servers.config.why_down(reason),
-                servers.command("doctor")
-            ));
-        }
-        ServerState::Connected { .. } => {}
-        _ => {
-            return Some(format!(
-                "the MCP server `{alias}` is still starting. Try again, or run `{}`",
-                servers.command("doctor")
-            ));
-        }
+    if let Some(why) = servers.trouble(&status) {
+        return Some(format!("the MCP server `{alias}` {why}"));
     }
     let mut known = status.withheld.iter().chain(&status.left_out);
     let item = known.find(|item| exposed_name(alias, &item.tool) == name);

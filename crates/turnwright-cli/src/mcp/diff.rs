@@ -2,9 +2,8 @@
 
 use turnwright_mcp::ServerState;
 
-use super::differences;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{Config, McpServers, command, lock_file, read_lock, shown};
+use crate::mcp_servers::{Config, McpServers, command, differences, lock_file, read_lock, shown};
 use crate::terminal::{Screen, style};
 use crate::units::plural;
 

@@ -1,14 +1,14 @@
 //! `turnwright mcp list`
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright::Tool;
-use turnwright_mcp::{ServerState, ServerStatus, display_name};
+use turnwright_mcp::{ServerState, ServerStatus, Withheld, display_name};
 
 use crate::exit::Exit;
 use crate::mcp_servers::{McpServers, login_advice, shown};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, one_line};
-use crate::tools::{effects, facts};
+use crate::terminal::{Screen, fit, one_line, with_fields};
+use crate::tools::{effects_painted, facts};
 
 pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
     let tools = servers.mcp.tools();
@@ -54,10 +54,7 @@ fn show(
     let room = screen.columns().saturating_sub(longest + 14).max(8);
     for tool in tools {
         let name = one_line(tool.name(), 64);
-        let does = match effects(tool) {
-            "reads" => paint(style::DIM, "reads   "),
-            _ => paint(style::WARN, "writes  "),
-        };
+        let does = effects_painted(tool, 8);
         let about = fit(&one_line(tool.description(), 1_000), room);
         let name = paint(style::NAME, format_args!("{name:longest$}"));
         screen.line(format_args!("  {name}  {does}  {about}"))?;
@@ -81,10 +78,13 @@ fn show(
 }
 
 fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value {
-    let mut value = Map::new();
-    value.insert("server".to_owned(), json!(status.alias));
-    value.insert("file".to_owned(), json!(shown(&servers.config.file)));
-    let facts_of_state = match &status.state {
+    let why = |items: &[Withheld]| -> Value {
+        let items = items.iter();
+        items
+            .map(|item| json!({ "tool": item.tool, "reason": item.reason }))
+            .collect()
+    };
+    let state = match &status.state {
         ServerState::Connected {
             name,
             version,
@@ -100,17 +100,12 @@ fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value 
         }
         _ => json!({ "state": "starting" }),
     };
-    if let Value::Object(facts) = facts_of_state {
-        value.extend(facts);
-    }
-    let tools: Vec<Map<String, Value>> = tools.iter().map(|tool| facts(tool)).collect();
-    value.insert("tools".to_owned(), json!(tools));
-    let withheld = status.withheld.iter();
-    let withheld = withheld.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
-    value.insert("withheld".to_owned(), withheld.collect());
-    value.insert("warnings".to_owned(), json!(status.warnings));
-    let left_out = status.left_out.iter();
-    let left_out = left_out.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
-    value.insert("leftOut".to_owned(), left_out.collect());
-    Value::Object(value)
+    let server = json!({ "server": status.alias, "file": shown(&servers.config.file) });
+    let tools = json!({
+        "tools": tools.iter().map(|tool| facts(tool)).collect::<Value>(),
+        "withheld": why(&status.withheld),
+        "warnings": status.warnings,
+        "leftOut": why(&status.left_out),
+    });
+    with_fields(with_fields(server, state), tools)
 }

@@ -2,12 +2,11 @@
 
 mod call;
 mod diff;
-mod differences;
 mod doctor;
 mod list;
-mod pin;
 mod serve;
 
+use serde_json::json;
 use turnwright_mcp::Pinning;
 
 pub(crate) use serve::run as serve;
@@ -15,7 +14,7 @@ pub(crate) use serve::run as serve;
 use crate::args;
 use crate::exit::Exit;
 use crate::extensions::Extensions;
-use crate::mcp_servers::{self, Ask, Config, McpServers, require_consent, shown};
+use crate::mcp_servers::{self, Config, McpServers, require_consent, shown};
 use crate::terminal::{Screen, Signals, warn_on_stderr};
 
 pub(crate) async fn run(
@@ -50,34 +49,30 @@ async fn inspect(options: args::Mcp, screen: &mut Screen) -> anyhow::Result<Exit
             diff::check(config)?;
         }
     }
-    // What `--yes` says about consent.
-    let ask = match &options {
-        args::Mcp::Pin(options) | args::Mcp::Trust(options) if options.yes => Ask::Agreed,
-        _ => Ask::Person,
+    let agreed = match &options {
+        args::Mcp::Pin(options) | args::Mcp::Trust(options) => options.yes,
+        _ => false,
     };
     for config in &configs {
-        require_consent(config, ask, screen).await?;
+        require_consent(config, agreed, screen).await?;
         if let args::Mcp::Trust(_) = &options {
-            show_trusted(config, screen)?;
+            let trusted = json!({ "trusted": config.path, "digest": config.digest });
+            screen.value(&trusted)?;
+            screen.line(format_args!("{} is trusted.", shown(&config.file)))?;
         }
     }
     if let args::Mcp::Trust(_) = &options {
         return Ok(Exit::Done);
     }
-    let servers = started(configs, screen).await?;
+    let attended = screen.is_interactive();
+    let servers = configs
+        .into_iter()
+        .map(|config| McpServers::new(config, Pinning::Pinned, attended))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    mcp_servers::start(&servers, screen).await?;
     let exit = each(&options, &servers, screen).await;
     mcp_servers::stop(&servers).await;
     exit
-}
-
-/// The servers of all configurations, started, with the tools that fit the lock files.
-async fn started(configs: Vec<Config>, screen: &mut Screen) -> anyhow::Result<Vec<McpServers>> {
-    let attended = screen.is_interactive();
-    let configs = configs.into_iter();
-    let servers = configs.map(|config| McpServers::new(config, Pinning::Pinned, attended));
-    let servers = servers.collect::<anyhow::Result<Vec<McpServers>>>()?;
-    mcp_servers::start(&servers, screen).await?;
-    Ok(servers)
 }
 
 /// Runs a command for each file. The last exit code that is not a success counts.
@@ -90,7 +85,7 @@ async fn each(
     for servers in all {
         let of_file = match options {
             args::Mcp::Diff(_) => diff::run(servers, screen)?,
-            args::Mcp::Pin(options) => pin::run(servers, options.yes, screen).await?,
+            args::Mcp::Pin(options) => mcp_servers::pin(servers, options.yes, screen).await?,
             _ => list::run(servers, screen)?,
         };
         if of_file != Exit::Done {
@@ -105,9 +100,4 @@ fn warn_of_keys(config: &Config) {
     for warning in config.warnings() {
         warn_on_stderr(&warning);
     }
-}
-
-fn show_trusted(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
-    screen.value(&serde_json::json!({ "trusted": config.path, "digest": config.digest }))?;
-    Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?)
 }

@@ -4,21 +4,21 @@ mod log;
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
+use turnwright::Principal;
 use turnwright::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, when};
 use turnwright_mcp::McpService;
 
 use crate::agent::asks_before_writes;
 use crate::args::McpServe;
-use crate::exit::{Exit, misuse};
-use crate::extensions::{Extensions, apply_to_service};
-use crate::terminal::{Screen, Signals};
+use crate::exit::{Exit, misuse, unusable_port};
+use crate::extensions::Extensions;
+use crate::terminal::{Screen, Signals, local_user};
 use crate::toolbox::{self, Builtin};
 use log::CallLog;
 
@@ -33,8 +33,8 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
     let calls = CallLog::default();
-    let service =
-        service(&options, program, extensions)?.observer(calls.observer(screen.is_json()));
+    let service = service(&options, program, extensions, local_user())?
+        .observer(calls.observer(screen.is_json()));
     let served = async {
         match options.http {
             None => Ok(service.serve_stdio().await?),
@@ -51,20 +51,17 @@ pub(crate) async fn run(
     exit
 }
 
-/// The service: tools, state and policies.
+/// The service: tools, state and policies. Calls act for the user of this process.
 fn service(
     options: &McpServe,
     (name, version): (&str, &str),
     extensions: Extensions,
+    user: Option<Principal>,
 ) -> anyhow::Result<McpService> {
-    let builtin = if extensions.builtin_tools {
-        Builtin::In {
-            folder: &options.sources.folder,
-            fetch: !options.no_fetch,
-        }
-    } else {
-        Builtin::None
-    };
+    let builtin = extensions.builtin_tools.then_some(Builtin {
+        folder: &options.sources.folder,
+        fetch: !options.no_fetch,
+    });
     let files = &options.sources.tool_files.files;
     let tools = toolbox::gather(builtin, extensions.tools, files)?;
     if tools.is_empty() {
@@ -77,8 +74,12 @@ fn service(
         let approves = |_: ApprovalRequest| async { Approval::Granted };
         service = service.context(|context| context.approver(approves));
     }
-    let service = apply_to_service(extensions.settings, service);
-    Ok(service
+    if let Some(user) = user {
+        service = service.principal(user);
+    }
+    let settings = extensions.settings.into_iter();
+    Ok(settings
+        .fold(service, |service, setting| setting.service(service))
         .policy(asks_before_writes())
         .policy(asks_before_sending()))
 }
@@ -91,16 +92,8 @@ fn asks_before_sending() -> impl ApprovalPolicy {
 
 async fn serve_http(service: McpService, port: u16, mut screen: Screen) -> anyhow::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-    let listener = listener.map_err(|error| {
-        misuse(match error.kind() {
-            io::ErrorKind::AddrInUse => format!(
-                "port {port} of 127.0.0.1 is in use. Choose another port, or `--http 0` for a free one"
-            ),
-            _ => format!(
-                "cannot listen on port {port} of 127.0.0.1: {error}. Use `--http 0` for a free port"
-            ),
-        })
-    })?;
+    let listener =
+        listener.map_err(|error| unusable_port(port, &error, "use `--http 0` for a free one"))?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     screen.value(&json!({ "url": url }))?;
     screen.line(format_args!("listening on {url}"))?;

@@ -39,12 +39,11 @@ pub(crate) struct Config {
 
 /// The file.
 #[derive(serde::Deserialize)]
-struct Document {
+pub(super) struct Document {
     #[serde(rename = "mcpServers")]
-    servers: Option<Pairs<Entry>>,
-    /// The key of another program.
-    #[serde(rename = "servers")]
-    other: Option<IgnoredAny>,
+    pub(super) servers: Option<Pairs<Entry>>,
+    #[serde(flatten)]
+    pub(super) unknown: Pairs<IgnoredAny>,
 }
 
 /// A server in the file. [`keys`] lists the keys.
@@ -88,6 +87,8 @@ pub(crate) struct Entry {
     #[serde(default)]
     disabled: bool,
     timeout_seconds: Option<NonZero<u32>>,
+    #[serde(flatten)]
+    pub(super) unknown: Pairs<IgnoredAny>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -115,9 +116,11 @@ impl Config {
         };
         let document: Document = parse(&text).map_err(|why| config.wrong(&why))?;
         let Some(Pairs(servers)) = document.servers else {
-            let hint = match document.other {
-                Some(_) => "it has `servers`; rename it to `mcpServers`",
-                None => "it has no `mcpServers`",
+            let mut unknown = document.unknown.0.iter();
+            let hint = if unknown.any(|(key, _)| key == "servers") {
+                "it has `servers`; rename it to `mcpServers`"
+            } else {
+                "it has no `mcpServers`"
             };
             return Err(config.wrong(hint));
         };
@@ -125,7 +128,8 @@ impl Config {
             let checked = entry.check();
             checked.map_err(|why| config.wrong(&format!("`mcpServers.{alias}`: {why}")))?;
         }
-        config.idle_keys = keys::check(&text).map_err(|why| config.wrong(&why))?;
+        let idle_keys = keys::check(&document.unknown, &servers);
+        config.idle_keys = idle_keys.map_err(|why| config.wrong(&why))?;
         config.servers = servers;
         config.servers.retain(|(_, entry)| !entry.disabled);
         if config.servers.is_empty() {
@@ -284,49 +288,38 @@ impl Entry {
 
     /// Checks that it is either a program or an HTTP server.
     fn check(&self) -> Result<(), String> {
-        let is_web = match (&self.command, &self.url, self.kind) {
-            (_, _, Some(Kind::Sse)) => {
-                return Err(
-                    "the transport `sse` is obsolete and not supported; use `http` if the server has it"
-                        .to_owned(),
-                );
-            }
-            (Some(_), Some(_), _) => return Err("it has both `command` and `url`".to_owned()),
-            (None, None, _) => return Err("it has neither `command` nor `url`".to_owned()),
-            (Some(_), None, Some(Kind::Http)) => {
-                return Err("the type is `http`, so it needs a `url`".to_owned());
-            }
-            (None, Some(_), Some(Kind::Stdio)) => {
-                return Err("the type is `stdio`, so it needs a `command`".to_owned());
-            }
-            (Some(_), None, _) => false,
-            (None, Some(_), _) => true,
+        let is_web = match (&self.command, &self.url) {
+            (Some(_), Some(_)) => return Err("it has both `command` and `url`".to_owned()),
+            (None, None) => return Err("it has neither `command` nor `url`".to_owned()),
+            (_, url) => url.is_some(),
         };
-        let (whose, has, keys) = if is_web {
-            (
-                "programs",
-                "url",
-                vec![
-                    ("args", !self.args.is_empty()),
-                    ("env", !self.env.0.is_empty()),
-                    ("inheritEnv", !self.inherit_env.is_empty()),
-                    ("cwd", self.cwd.is_some()),
-                ],
-            )
-        } else {
-            (
-                "HTTP servers",
-                "command",
-                vec![
-                    ("headers", !self.headers.0.is_empty()),
-                    ("oauth", self.oauth.is_some()),
-                ],
-            )
-        };
-        match keys.iter().find(|(_, is_there)| *is_there) {
-            Some((key, _)) => Err(format!("`{key}` is for {whose}, and it has a `{has}`")),
-            None => Ok(()),
-        }
+        let keys = [
+            ("args", !self.args.is_empty(), false),
+            ("env", !self.env.0.is_empty(), false),
+            ("inheritEnv", !self.inherit_env.is_empty(), false),
+            ("cwd", self.cwd.is_some(), false),
+            ("headers", !self.headers.0.is_empty(), true),
+            ("oauth", self.oauth.is_some(), true),
+        ];
+        let mut keys = keys.into_iter();
+        let misplaced = keys.find(|(_, is_there, for_web)| *is_there && *for_web != is_web);
+        Err(match (self.kind, misplaced) {
+            (Some(Kind::Sse), _) => {
+                "the transport `sse` is obsolete and not supported; use `http` if the server has it"
+                    .to_owned()
+            }
+            (Some(Kind::Http), _) if !is_web => {
+                "the type is `http`, so it needs a `url`".to_owned()
+            }
+            (Some(Kind::Stdio), _) if is_web => {
+                "the type is `stdio`, so it needs a `command`".to_owned()
+            }
+            (_, Some((key, ..))) if is_web => {
+                format!("`{key}` is for programs, and it has a `url`")
+            }
+            (_, Some((key, ..))) => format!("`{key}` is for HTTP servers, and it has a `command`"),
+            (_, None) => return Ok(()),
+        })
     }
 
     /// The values that say what is started and where data go, with their keys.
@@ -390,7 +383,7 @@ impl Entry {
                 }
                 let program = program_path(&filled("command", command)?, folder);
                 let program = Program::new(program).args(args).directory(directory);
-                let program = program.environment(environment).secrets(&self.secrets());
+                let program = program.environment(environment).secrets(self.secrets());
                 McpServer::program(program)
             }
             (None, url) => {
@@ -442,7 +435,7 @@ impl Entry {
 }
 
 /// Reads a document. Errors begin with the path of the key.
-fn parse(text: &str) -> Result<Document, String> {
+pub(super) fn parse(text: &str) -> Result<Document, String> {
     let mut json = serde_json::Deserializer::from_str(text);
     let document = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();

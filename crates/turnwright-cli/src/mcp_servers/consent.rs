@@ -20,15 +20,6 @@ const QUOTED: &str = "  │ ";
 /// The fewest characters of a value that can be a key or a token.
 const MIN_SECRET: usize = 8;
 
-/// How an answer is got if there is none yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    /// Ask at the terminal, if there is one.
-    Person,
-    /// The user has agreed on the command line.
-    Agreed,
-}
-
 /// Why a person must agree to a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
@@ -82,26 +73,28 @@ fn consent(config: &Config) -> anyhow::Result<Consent> {
     })
 }
 
-/// Returns once a person has agreed to the configuration.
+/// Returns once a person has agreed to the configuration: on the command line, or at the terminal.
 ///
 /// # Errors
 /// The person does not agree, or there is no terminal to ask.
-pub(crate) async fn require(config: &Config, ask: Ask, screen: &mut Screen) -> anyhow::Result<()> {
+pub(crate) async fn require(
+    config: &Config,
+    agreed: bool,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
     // What a person agrees to must be possible.
     config.servers(false)?;
     let Some(missing) = missing(config)? else {
         return Ok(());
     };
     screen.rest();
-    let agreed = match ask {
-        Ask::Agreed => true,
-        Ask::Person if screen.is_interactive() => {
-            show(config, &missing, screen)?;
-            confirm("  Use these servers? yes or no: ").await?
-        }
-        Ask::Person => return Err(no_terminal(config, &missing)),
-    };
-    if agreed {
+    if !agreed && !screen.is_interactive() {
+        return Err(no_terminal(config, &missing));
+    }
+    if !agreed {
+        show(config, &missing, screen)?;
+    }
+    if agreed || confirm("  Use these servers? yes or no: ").await? {
         Consents::read()?.add(&config.path, consent(config)?)
     } else {
         Err(anyhow::anyhow!(

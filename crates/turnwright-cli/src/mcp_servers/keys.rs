@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use turnwright::schema::near;
 
-use super::config::Pairs;
+use super::config::{Entry, Pairs};
 use crate::terminal::one_line;
 
 /// The keys of a server.
@@ -34,9 +34,6 @@ const KNOWN: [&str; 21] = [
 /// Keys that only describe.
 const COMMENTS: [&str; 2] = ["description", "$schema"];
 
-/// The key of the file with its servers.
-const SERVERS: &str = "mcpServers";
-
 /// Keys of other programs that have no effect, and what to use instead.
 const OTHERS: [(&str, &str); 14] = [
     ("autoApprove", APPROVAL),
@@ -66,45 +63,47 @@ const RESTRICTING: [&str; 8] = [
     "deny", "disallow", "exclud", "block", "forbid", "allow", "tools", "enabled",
 ];
 
-/// Checks the keys of a file that is valid JSON. Returns warnings about those without an effect, one for each key.
+/// Checks the unknown keys of a file and of its servers. Returns warnings about those without an effect, one for each key.
 ///
 /// # Errors
 /// A key is probably a misspelling, or restricts what is used in another program: that must not be ignored.
-pub(super) fn check(text: &str) -> Result<Vec<String>, String> {
-    let file: Pairs<serde_json::Value> = read(text)?;
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    let others = file.0.iter().map(|(key, _)| key.as_str());
-    let others = others.filter(|key| *key != SERVERS && !COMMENTS.contains(key));
-    let mut warnings: Vec<String> = others
+pub(super) fn check(
+    file: &Pairs<IgnoredAny>,
+    servers: &[(String, Entry)],
+) -> Result<Vec<String>, String> {
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut warnings: Vec<String> = unknown(file)
         .map(|key| format!("the key `{}` of the file has no effect", one_line(key, 60)))
         .collect();
-    for (alias, keys) in servers(text)? {
-        for key in keys {
-            if KNOWN.contains(&key.as_str()) || COMMENTS.contains(&key.as_str()) {
-                continue;
-            }
-            let is_other = OTHERS.iter().any(|(other, _)| *other == key);
-            if let (false, Some(meant)) = (is_other, near(&key, KNOWN).first()) {
-                let key = one_line(&key, 60);
+    for (alias, entry) in servers {
+        for key in unknown(&entry.unknown) {
+            if let (None, Some(meant)) = (instead(key), near(key, KNOWN).first()) {
+                let key = one_line(key, 60);
                 return Err(format!(
                     "`mcpServers.{alias}`: unknown key `{key}`; did you mean `{meant}`?"
                 ));
             }
-            if restricts(&key) {
-                let instead = instead(&key).unwrap_or("use `allow`, `deny` or `disabled`");
-                let key = one_line(&key, 60);
+            if restricts(key) {
+                let instead = instead(key).unwrap_or("use `allow`, `deny` or `disabled`");
+                let key = one_line(key, 60);
                 return Err(format!(
                     "`mcpServers.{alias}`: the key `{key}` would have no effect, and may restrict what is used: {instead}"
                 ));
             }
             match found.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, aliases)) => aliases.push(alias.clone()),
-                None => found.push((key, vec![alias.clone()])),
+                Some((_, aliases)) => aliases.push(one_line(alias, 24)),
+                None => found.push((key, vec![one_line(alias, 24)])),
             }
         }
     }
     warnings.extend(found.iter().map(|(key, aliases)| warning(key, aliases)));
     Ok(warnings)
+}
+
+/// Those that do not only describe.
+fn unknown(keys: &Pairs<IgnoredAny>) -> impl Iterator<Item = &str> {
+    let keys = keys.0.iter().map(|(key, _)| key.as_str());
+    keys.filter(|key| !COMMENTS.contains(key))
 }
 
 /// What to use instead of a key of another program.
@@ -119,35 +118,20 @@ fn restricts(key: &str) -> bool {
 }
 
 fn warning(key: &str, aliases: &[String]) -> String {
-    let aliases: Vec<String> = aliases.iter().map(|alias| one_line(alias, 24)).collect();
     let aliases = aliases.join(", ");
     let instead = instead(key).unwrap_or("it is unknown");
     let key = one_line(key, 60);
     format!("the key `{key}` ({aliases}) has no effect: {instead}")
 }
 
-/// The keys of each server.
-fn servers(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
-    #[derive(serde::Deserialize)]
-    struct File {
-        #[serde(default, rename = "mcpServers")]
-        servers: Pairs<Pairs<IgnoredAny>>,
-    }
-    let file: File = read(text)?;
-    let keys = |server: Pairs<IgnoredAny>| server.0.into_iter().map(|(key, _)| key).collect();
-    let servers = file.servers.0.into_iter();
-    Ok(servers
-        .map(|(alias, server)| (alias, keys(server)))
-        .collect())
-}
-
-fn read<'t, T: serde::Deserialize<'t>>(text: &'t str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::config::parse;
+
+    fn check(text: &str) -> Result<Vec<String>, String> {
+        let document = parse(text)?;
+        super::check(&document.unknown, &document.servers.unwrap().0)
+    }
 
     fn checked(server: &str) -> Result<Vec<String>, String> {
         check(&format!(

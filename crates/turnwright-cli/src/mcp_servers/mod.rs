@@ -2,10 +2,12 @@
 
 mod config;
 mod consent;
+mod definition;
+pub(crate) mod differences;
 mod expand;
 mod keys;
 mod login;
-mod pins;
+mod pin;
 mod secrets;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +16,8 @@ use futures_util::future::{join_all, try_join_all};
 use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 
 pub(crate) use config::{Config, Entry};
-pub(crate) use consent::{Ask, missing as missing_consent, require as require_consent};
-pub(crate) use pins::{quote, show_definition, unusable, usable};
+pub(crate) use consent::{missing as missing_consent, require as require_consent};
+pub(crate) use pin::pin;
 
 use crate::args::McpOptions;
 use crate::exit::misuse;
@@ -69,26 +71,27 @@ impl McpServers {
         [self.config.warnings(), self.problems()].concat()
     }
 
+    /// Why a server is not connected, and what to do. `None` if it is connected.
+    pub(crate) fn trouble(&self, status: &ServerStatus) -> Option<String> {
+        let doctor = self.command("doctor");
+        Some(match &status.state {
+            _ if status.requires_login => login_advice(&self.config.file),
+            ServerState::Connected { .. } => return None,
+            ServerState::Down { reason } => {
+                let why = self.config.why_down(reason);
+                format!("is down: {why}. Check it with `{doctor}`")
+            }
+            _ => format!("is still starting. Try again, or run `{doctor}`"),
+        })
+    }
+
     /// Servers that are not connected, and tools that are withheld, with what to do.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for status in self.mcp.status() {
             let alias = &self.config.label(&status.alias);
-            match &status.state {
-                _ if status.requires_login => warnings.push(format!(
-                    "the MCP server {alias} {}",
-                    login_advice(&self.config.file)
-                )),
-                ServerState::Down { reason } => warnings.push(format!(
-                    "the MCP server {alias} is down: {}. Check it with `{}`",
-                    self.config.why_down(reason),
-                    self.command("doctor")
-                )),
-                ServerState::Starting => {
-                    warnings.push(format!("the MCP server {alias} is still starting"));
-                }
-                _ => {}
-            }
+            let trouble = self.trouble(&status);
+            warnings.extend(trouble.map(|why| format!("the MCP server {alias} {why}")));
             let withheld = plural(status.withheld.len() as u64, "tool");
             match (status.differences.len(), status.withheld.len()) {
                 (0, 0) => {}
@@ -173,10 +176,10 @@ pub(crate) async fn open(
         Pinning::Pinned
     };
     let mut opened = Vec::new();
-    for config in configs {
-        consent::require(&config, Ask::Person, screen).await?;
+    for mut config in configs {
+        consent::require(&config, false, screen).await?;
         if pinning == Pinning::Pinned && read_lock(&config)?.is_none() {
-            pins::pin_first(&config, screen).await?;
+            config = pin::pin_first(config, screen).await?;
         }
         opened.push(McpServers::new(config, pinning, screen.is_interactive())?);
     }

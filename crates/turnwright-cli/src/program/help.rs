@@ -5,6 +5,40 @@ use clap::builder::StyledStr;
 use crate::args;
 use crate::terminal::style::paint;
 
+/// What the help of each command says below its options. A line that begins in the first column and ends with a colon is a
+/// heading.
+const BELOW: &str = include_str!("help.txt");
+
+/// Adds that text to all commands.
+pub(super) fn with_text_below(command: clap::Command) -> clap::Command {
+    let heading = *command.get_styles().get_header();
+    below("turnwright", command, heading)
+}
+
+/// Adds it to a command of this full name, and to those of which it consists.
+fn below(name: &str, command: clap::Command, heading: anstyle::Style) -> clap::Command {
+    let text = BELOW.split_once(&format!("[{name}]\n"));
+    let text = text.and_then(|(_, rest)| rest.split("\n[").next());
+    let lines = text.unwrap_or_default().trim_end().lines();
+    let lines = lines.map(|line| {
+        if line.ends_with(':') && !line.starts_with(' ') {
+            paint(heading, line)
+        } else {
+            line.to_owned()
+        }
+    });
+    let lines: Vec<String> = lines.collect();
+    let command = if lines.is_empty() {
+        command
+    } else {
+        command.after_help(StyledStr::from(lines.join("\n")))
+    };
+    command.mut_subcommands(|command| {
+        let name = format!("{name} {}", command.get_name());
+        below(name.trim_start_matches("turnwright "), command, heading)
+    })
+}
+
 /// Replaces the default name in examples by the name of this program.
 pub(super) fn with_name(text: &str, name: &str) -> String {
     text.replace("turnwright ", &format!("{name} "))
@@ -39,25 +73,11 @@ pub(super) fn overview(command: &clap::Command) -> StyledStr {
     StyledStr::from(text.trim_end().to_owned())
 }
 
-/// Hides the options that only concern built-in tools.
+/// Hides the options that only concern built-in tools, in all commands.
 pub(super) fn hide_builtin_options(command: clap::Command) -> clap::Command {
-    let hide = |command: clap::Command| {
-        let names: Vec<clap::Id> = command
-            .get_arguments()
-            .map(|arg| arg.get_id().clone())
-            .filter(|id| *id == "folder" || *id == "no_fetch")
-            .collect();
-        names.into_iter().fold(command, |command, id| {
-            command.mut_arg(id, |arg| arg.hide(true))
-        })
-    };
-    command
-        .mut_subcommand("chat", hide)
-        .mut_subcommand("turns", |turns| turns.mut_subcommand("resume", hide))
-        .mut_subcommand("tools", |tools| {
-            ["list", "describe", "call", "fuzz"]
-                .into_iter()
-                .fold(tools, |tools, name| tools.mut_subcommand(name, hide))
-        })
-        .mut_subcommand("mcp", |mcp| mcp.mut_subcommand("serve", hide))
+    let command = command.mut_args(|arg| {
+        let concerns_them = ["folder", "no_fetch"].contains(&arg.get_id().as_str());
+        if concerns_them { arg.hide(true) } else { arg }
+    });
+    command.mut_subcommands(hide_builtin_options)
 }

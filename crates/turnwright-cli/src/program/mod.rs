@@ -1,6 +1,5 @@
 //! The program: its builder, its command line, and how it ends.
 
-mod failure;
 mod help;
 #[cfg(test)]
 mod tests;
@@ -8,19 +7,19 @@ mod tests;
 use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
-use turnwright::Executor;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
+use serde_json::json;
 use turnwright::approval::ApprovalPolicy;
-use turnwright::runner::IntoTool;
+use turnwright::{Error, Executor, Tool};
 
-use failure::{print_error, set_panic_hook};
-use help::{hide_builtin_options, overview, with_name};
+use help::{hide_builtin_options, overview, with_name, with_text_below};
 
 use crate::args::{self, Cli, Command};
-use crate::exit::{Exit, is_broken_pipe};
+use crate::exit::{Exit, is_broken_pipe, verdict};
 use crate::extensions::{CustomModel, Extensions, Policy, State};
-use crate::terminal::Screen;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, plain};
 use crate::{
     chat, demo, doctor, man, mcp, models, new, schema, serve, storage, tools, turns, wire,
 };
@@ -74,13 +73,13 @@ impl Program {
     }
 
     /// Adds a tool to `chat`, `turns resume`, `tools` and `mcp serve`.
-    pub fn tool(mut self, tool: impl IntoTool) -> Self {
-        self.extensions.tools.push(tool.into_tool());
+    pub fn tool(mut self, tool: impl Into<Result<Tool, Error>>) -> Self {
+        self.extensions.tools.push(tool.into());
         self
     }
 
     /// Adds several tools.
-    pub fn tools<T: IntoTool>(self, tools: impl IntoIterator<Item = T>) -> Self {
+    pub fn tools<T: Into<Result<Tool, Error>>>(self, tools: impl IntoIterator<Item = T>) -> Self {
         tools.into_iter().fold(self, Program::tool)
     }
 
@@ -190,7 +189,8 @@ impl Program {
     }
 
     fn command(&self) -> clap::Command {
-        let command = Cli::command().name(self.name).bin_name(self.name);
+        let command = with_text_below(Cli::command());
+        let command = command.name(self.name).bin_name(self.name);
         let command = match self.version {
             Some(version) => command.version(version),
             None => command,
@@ -279,6 +279,36 @@ fn print_completions(
     clap_complete::generate(options.shell, &mut command, name, &mut text);
     screen.content(&text)?;
     Ok(Exit::Done)
+}
+
+/// Panics of handlers are reported as failed calls, so they print nothing. A panic on the main thread is a bug of the
+/// program and is reported in one sentence.
+fn set_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        if std::thread::current().name() != Some("main") {
+            return;
+        }
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        // If the output is closed, the exit code is all that is left to report.
+        let _ = writeln!(
+            anstream::stderr(),
+            "error: internal error at {place}; please report it"
+        );
+    }));
+}
+
+/// Prints an error in one sentence, without a backtrace.
+fn print_error(error: &anyhow::Error, json: bool) -> ExitCode {
+    let (sentence, code) = verdict(error);
+    let sentence = plain(&sentence).into_owned();
+    let text = if json {
+        json!({ "error": { "message": sentence, "exit": code } }).to_string()
+    } else {
+        format!("{} {sentence}", paint(style::BAD, "error:"))
+    };
+    // If the output is closed, the exit code is all that is left to report.
+    let _ = writeln!(anstream::stderr(), "{text}");
+    ExitCode::from(code)
 }
 
 impl fmt::Debug for Program {

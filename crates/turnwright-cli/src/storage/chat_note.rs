@@ -18,7 +18,7 @@ pub(crate) struct ChatNote {
     /// The URL of the server, without secrets.
     pub(crate) server: String,
     /// Whether the URL is incomplete because of a secret, so that it cannot be used.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) partial: bool,
     pub(crate) model: String,
     /// The folder that the model may read.
@@ -29,18 +29,13 @@ pub(crate) struct ChatNote {
     /// The system prompt, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<String>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_fetch: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_exfiltration: bool,
     /// The configurations of its MCP servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) mcp: Vec<PathBuf>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// The error for a conversation that would be sent to another server than before.

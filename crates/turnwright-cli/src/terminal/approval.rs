@@ -1,8 +1,11 @@
 //! Asks for approval of calls.
+//!
+//! Questions are answered in the loop that shows the turn, so a question never appears before the text that led to it.
+//! Input typed before the question does not count.
 
 use serde_json::Value;
-use turnwright::Error;
 use turnwright::gate::{GateAnswer, GateKind, Gates, OpenGate};
+use turnwright::{Error, Principal};
 
 use super::flow::columns_of;
 use super::style::{self, paint};
@@ -15,9 +18,9 @@ pub(super) const QUOTED: &str = "  │ ";
 /// The number of argument lines shown at first.
 const SHOWN: usize = 12;
 
-/// The reasons that are stored with an approval.
+/// The notes that are stored with an approval.
 const BY_OPTION: &str = "by --yes";
-const BY_USER: &str = "by the user at the terminal";
+const AT_TERMINAL: &str = "at the terminal";
 
 /// The source of approvals.
 pub(crate) struct ApprovalPrompt {
@@ -88,7 +91,7 @@ impl ApprovalPrompt {
         match &self.editor {
             _ if self.approve_all => {
                 note(screen, &format!("approved {BY_OPTION}"))?;
-                asked.answer(approved(BY_OPTION))?;
+                asked.answer(GateAnswer::approve().note(BY_OPTION))?;
             }
             None => {
                 let text = "denied: no terminal to ask for approval; --yes approves without asking";
@@ -117,9 +120,20 @@ pub(super) fn why_not_accepted(error: &Error) -> String {
     faults.join("; ")
 }
 
-/// An approval, with the note that is stored.
-fn approved(note: &str) -> GateAnswer {
-    GateAnswer::approve().note(note)
+/// The user who runs this process, by the name that the system gives them.
+pub(crate) fn local_user() -> Option<Principal> {
+    user_of(|variable| std::env::var(variable).ok())
+}
+
+fn user_of(variable: impl Fn(&str) -> Option<String>) -> Option<Principal> {
+    let mut names = ["USER", "LOGNAME", "USERNAME"].into_iter();
+    names.find_map(|name| Principal::from(variable(name)?).checked().ok())
+}
+
+/// An answer that the user typed, with their name.
+pub(super) fn by_user(mut answer: GateAnswer) -> GateAnswer {
+    answer.by = local_user();
+    answer
 }
 
 impl<'g> Question<'g> {
@@ -135,8 +149,7 @@ impl<'g> Question<'g> {
 
     /// A text of the question; empty if there is none.
     pub(super) fn text(&self, name: &str) -> &str {
-        let text = self.gate.question.get(name).and_then(Value::as_str);
-        text.unwrap_or_default()
+        elicitation::text(self.gate, name)
     }
 
     /// Answers it. `false` if the call no longer waits.
@@ -145,7 +158,7 @@ impl<'g> Question<'g> {
     }
 
     fn deny(&self, reason: &str) -> Result<bool, Error> {
-        self.answer(GateAnswer::deny(reason))
+        self.answer(by_user(GateAnswer::deny(reason)))
     }
 
     async fn ask(&self, editor: &Editor, screen: &mut Screen) -> anyhow::Result<bool> {
@@ -156,7 +169,9 @@ impl<'g> Question<'g> {
         let in_time = loop {
             match editor.answer(&prompt, "").await {
                 Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                    "y" | "yes" => break self.answer(approved(BY_USER))?,
+                    "y" | "yes" => {
+                        break self.answer(by_user(GateAnswer::approve().note(AT_TERMINAL)))?;
+                    }
                     "n" | "no" => break self.deny("the user denied it")?,
                     "e" | "edit" => match self.edit(editor, screen, &mut draft).await? {
                         Some(in_time) => break in_time,
@@ -171,7 +186,7 @@ impl<'g> Question<'g> {
                     self.deny("the user cancelled the turn")?;
                     return Ok(false);
                 }
-                Typed::Ended => break self.deny("the input was closed")?,
+                Typed::Ended => break self.answer(GateAnswer::deny("the input was closed"))?,
             }
         };
         if !in_time {
@@ -194,8 +209,8 @@ impl<'g> Question<'g> {
         draft.clone_from(&text);
         let edited = match serde_json::from_str::<Value>(&text) {
             Ok(args) => {
-                let answer = GateAnswer::edit(args).note(BY_USER);
-                self.answer(answer)
+                let answer = GateAnswer::edit(args).note(AT_TERMINAL);
+                self.answer(by_user(answer))
                     .map_err(|error| why_not_accepted(&error))
             }
             Err(error) => Err(format!("not valid JSON: {error}")),
@@ -270,4 +285,34 @@ pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
 /// Prints how a question was settled.
 pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
     screen.paragraph(style::WARN, "  ", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_has_the_first_name_that_is_valid() {
+        let user = |names: &[(&str, &str)]| {
+            let name = |variable: &str| {
+                let found = names.iter().find(|(name, _)| *name == variable);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            user_of(name).map(|user| user.to_string())
+        };
+        assert_eq!(
+            user(&[("USER", "ada"), ("LOGNAME", "bob")]).as_deref(),
+            Some("ada")
+        );
+        assert_eq!(
+            user(&[("USER", ""), ("LOGNAME", "bob")]).as_deref(),
+            Some("bob")
+        );
+        assert_eq!(
+            user(&[("USERNAME", "Ada Lovelace")]).as_deref(),
+            Some("Ada Lovelace")
+        );
+        assert_eq!(user(&[("USER", "a\u{1b}[2J")]), None);
+        assert_eq!(user(&[]), None);
+    }
 }

@@ -9,8 +9,7 @@ use rustyline::error::ReadlineError;
 use rustyline::{ColorMode, Config, DefaultEditor};
 use tokio::sync::Mutex;
 
-use super::lines::Lines;
-use super::mode::Mode;
+use super::lines::{Lines, Mode};
 use super::screen::{is_dumb, with_colour};
 use super::signals::{Signal, Signals};
 use super::style::{self, paint};
@@ -48,6 +47,16 @@ pub(crate) enum Typed {
     Interrupted,
     /// Ctrl-D, or the end of the input.
     Ended,
+}
+
+impl Typed {
+    /// Whether it is `y` or `yes`.
+    pub(super) fn is_yes(&self) -> bool {
+        let Typed::Line(line) = self else {
+            return false;
+        };
+        matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -206,8 +215,5 @@ impl LineEditors {
 
 /// Asks the user, who must have seen the question. Everything but `y` and `yes` is a no.
 pub(crate) async fn confirm(prompt: &str) -> anyhow::Result<bool> {
-    Ok(match Editor::open(None)?.answer(prompt, "").await {
-        Typed::Line(line) => matches!(line.trim().to_lowercase().as_str(), "y" | "yes"),
-        Typed::Interrupted | Typed::Ended => false,
-    })
+    Ok(Editor::open(None)?.answer(prompt, "").await.is_yes())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use turnwright::gate::{GateAnswer, Gates, OpenGate};
 
-use super::approval::{QUOTED, note, why_not_accepted};
+use super::approval::{QUOTED, by_user, note, why_not_accepted};
 use super::{Editor, Screen, Typed, one_line, plain, style, warn_on_stderr};
 
 /// The kind of these gates.
@@ -34,24 +34,23 @@ pub(super) async fn answer(
         Some(_) => "  Answer it? yes or no: ",
         None => "  Did you do it? yes or no: ",
     };
-    let agreed = match editor.answer(prompt, "").await {
-        Typed::Line(line) => matches!(line.trim().to_lowercase().as_str(), "y" | "yes"),
-        Typed::Ended => false,
-        Typed::Interrupted => return cancel(gate, gates),
-    };
-    if !agreed {
-        gates.answer(&gate.id, GateAnswer::reject("the user declined"))?;
+    let typed = editor.answer(prompt, "").await;
+    if typed == Typed::Interrupted {
+        return cancel(gate, gates);
+    }
+    if !typed.is_yes() {
+        gates.answer(&gate.id, by_user(GateAnswer::reject("the user declined")))?;
         return Ok(true);
     }
     let Some(schema) = &gate.schema else {
-        gates.answer(&gate.id, GateAnswer::value(Value::Null))?;
+        gates.answer(&gate.id, by_user(GateAnswer::value(Value::Null)))?;
         return Ok(true);
     };
     loop {
         let Some(form) = fill_in(editor, schema).await else {
             return cancel(gate, gates);
         };
-        match gates.answer(&gate.id, GateAnswer::value(form)) {
+        match gates.answer(&gate.id, by_user(GateAnswer::value(form))) {
             Ok(true) => return Ok(true),
             Ok(false) => {
                 note(screen, "too late: the call is no longer waiting")?;
@@ -67,15 +66,20 @@ pub(super) async fn answer(
 
 fn cancel(gate: &OpenGate, gates: &Gates) -> anyhow::Result<bool> {
     let answer = GateAnswer::reject("the user cancelled the turn");
-    gates.answer(&gate.id, answer)?;
+    gates.answer(&gate.id, by_user(answer))?;
     Ok(false)
+}
+
+/// A text of the question; empty if there is none.
+pub(super) fn text<'g>(gate: &'g OpenGate, name: &str) -> &'g str {
+    let text = gate.question.get(name).and_then(Value::as_str);
+    text.unwrap_or_default()
 }
 
 /// Says on standard error that a question was declined: the output may be read by a program.
 fn report_declined(gate: &OpenGate) {
-    let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
-    let server = one_line(text("server").unwrap_or_default(), 64);
-    let message = one_line(text("message").unwrap_or_default(), QUESTION);
+    let server = one_line(text(gate, "server"), 64);
+    let message = one_line(text(gate, "message"), QUESTION);
     warn_on_stderr(&format!(
         "the MCP server `{server}` asked a question, which was declined because there is no terminal: {message}"
     ));
@@ -83,16 +87,16 @@ fn report_declined(gate: &OpenGate) {
 
 /// Shows who asks, and what. The words are those of the server.
 fn show(screen: &mut Screen, gate: &OpenGate) -> std::io::Result<()> {
-    let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
-    let server = one_line(text("server").unwrap_or_default(), 64);
+    let server = one_line(text(gate, "server"), 64);
     screen.painted(
         style::WARN,
         format_args!("? the MCP server {server} asks you"),
     )?;
-    let message = plain(text("message").unwrap_or_default());
+    let message = plain(text(gate, "message"));
     screen.quoting(anstyle::Style::new(), QUOTED, QUOTED, &message)?;
-    if let Some(url) = text("url") {
-        let host = one_line(text("host").unwrap_or_default(), 200);
+    let url = text(gate, "url");
+    if !url.is_empty() {
+        let host = one_line(text(gate, "host"), 200);
         screen.paragraph(
             style::DIM,
             "  ",

@@ -1,16 +1,16 @@
-//! Reads lines without editing: from a pipe, or from a dumb terminal.
+//! Reads lines without editing, from a pipe or from a dumb terminal, and the mode of the input terminal.
 
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Stdin};
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[cfg(unix)]
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use tokio::task::JoinHandle;
-
-use super::mode::Mode;
 
 /// The lines of standard input, read in separate threads. Cancelling the wait for a line does not lose the line. Reads only on
 /// request: a pipe may hold more than fits into memory, and text that was typed ahead may have to be discarded.
 pub(crate) struct Lines {
-    reader: Arc<Mutex<Reader>>,
+    reader: Arc<Mutex<BufReader<Stdin>>>,
     /// The line that was requested and has not arrived yet.
     pending: Option<JoinHandle<io::Result<Option<String>>>>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Lines {
 impl Lines {
     pub(crate) fn open() -> Self {
         Lines {
-            reader: Arc::default(),
+            reader: Arc::new(Mutex::new(BufReader::with_capacity(BUFFER, io::stdin()))),
             pending: None,
         }
     }
@@ -30,9 +30,7 @@ impl Lines {
     pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
         let pending = self.pending.get_or_insert_with(|| {
             let reader = Arc::clone(&self.reader);
-            tokio::task::spawn_blocking(move || {
-                reader.lock().unwrap_or_else(PoisonError::into_inner).line()
-            })
+            tokio::task::spawn_blocking(move || line(&reader))
         });
         let line = pending.await;
         self.pending = None;
@@ -45,64 +43,61 @@ impl Lines {
         Mode::discard_typed();
         // If a line is being read, nothing was typed ahead.
         if let Ok(mut reader) = self.reader.try_lock() {
-            reader.read.clear();
+            let typed = reader.buffer().len();
+            reader.consume(typed);
         }
     }
 }
 
-/// The size of a read: more than the buffer of the standard library, so that nothing stays in that buffer.
-const PIECE: usize = 64 << 10;
+/// The size of the buffer: more than that of the standard library, so that nothing stays in that one.
+const BUFFER: usize = 64 << 10;
 
 /// The longest line that is read.
-const MAX_LEN: usize = 16 << 20;
+const MAX_LEN: u64 = 16 << 20;
 
-struct Reader {
-    /// What was read and not returned yet.
-    read: Vec<u8>,
-    piece: Vec<u8>,
+/// The next line. What cannot be read counts as the end; the last line may have no line end.
+fn line(reader: &Mutex<BufReader<Stdin>>) -> io::Result<Option<String>> {
+    let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut line = Vec::new();
+    let _ = reader
+        .by_ref()
+        .take(MAX_LEN + 1)
+        .read_until(b'\n', &mut line);
+    if line.len() as u64 > MAX_LEN {
+        let most = MAX_LEN >> 20;
+        let message = format!(
+            "a line of standard input is longer than {most} MiB. Each line is one turn; split the input into lines"
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    let text = String::from_utf8_lossy(&line);
+    let text = text.trim_end_matches(['\n', '\r']).to_owned();
+    Ok((!line.is_empty()).then_some(text))
 }
 
-impl Default for Reader {
-    fn default() -> Self {
-        Reader {
-            read: Vec::new(),
-            piece: vec![0; PIECE],
+/// The mode of the input terminal; `None` if there is no terminal. On Windows the editor restores the console itself.
+pub(super) struct Mode(#[cfg(unix)] Option<Termios>);
+
+impl Mode {
+    /// The current mode.
+    pub(super) fn now() -> Self {
+        Mode(
+            #[cfg(unix)]
+            tcgetattr(io::stdin()).ok(),
+        )
+    }
+
+    /// Restores it. Fails only if the terminal is gone.
+    pub(super) fn restore(&self) {
+        #[cfg(unix)]
+        if let Some(mode) = &self.0 {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, mode);
         }
     }
-}
 
-impl Reader {
-    fn line(&mut self) -> io::Result<Option<String>> {
-        let mut looked_at = 0;
-        loop {
-            let rest = self.read.get(looked_at..).unwrap_or_default();
-            if let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=looked_at + end).collect();
-                return Ok(Some(text(&line)));
-            }
-            looked_at = self.read.len();
-            if looked_at > MAX_LEN {
-                self.read = Vec::new();
-                let most = MAX_LEN >> 20;
-                let message = format!(
-                    "a line of standard input is longer than {most} MiB. Each line is one turn; split the input into lines"
-                );
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-            }
-            match io::stdin().lock().read(&mut self.piece) {
-                Ok(length @ 1..) => self.read.extend(self.piece.iter().take(length)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The end. The last line may have no line end.
-                _ => {
-                    let last = std::mem::take(&mut self.read);
-                    return Ok((!last.is_empty()).then(|| text(&last)));
-                }
-            }
-        }
+    /// Discards input that was typed and not read yet.
+    pub(super) fn discard_typed() {
+        #[cfg(unix)]
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
-}
-
-fn text(line: &[u8]) -> String {
-    let line = String::from_utf8_lossy(line);
-    line.trim_end_matches(['\n', '\r']).to_owned()
 }

@@ -6,7 +6,6 @@ mod elicitation;
 mod flow;
 mod lines;
 pub(crate) mod markdown;
-mod mode;
 mod plain;
 mod reconcile;
 mod screen;
@@ -14,15 +13,15 @@ mod shell;
 mod signals;
 mod spinner;
 
-pub(crate) use approval::ApprovalPrompt;
 #[cfg(test)]
 pub(crate) use approval::quoted_args;
+pub(crate) use approval::{ApprovalPrompt, local_user};
 pub(crate) use editor::{Editor, Typed, confirm};
 pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
-pub(crate) use screen::{Colour, LINE, Screen, is_dumb, warn_on_stderr, with_colour};
+pub(crate) use screen::{Colour, LINE, Screen, is_dumb, warn_on_stderr, with_colour, with_fields};
 pub(crate) use shell::{shell_path, shell_word};
 pub(crate) use signals::{Signal, Signals};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::approval::{Question, note};
+use super::approval::{Question, by_user, note};
 use super::style;
 use super::{ApprovalPrompt, Editor, Screen, Typed, one_line};
 
@@ -60,7 +60,7 @@ async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyh
             Typed::Ended => break json!({ "found": "unknown" }),
         }
     };
-    if !asked.answer(found.into())? {
+    if !asked.answer(by_user(found.into()))? {
         note(screen, "too late: the call is no longer waiting")?;
     }
     Ok(true)

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::ValueEnum;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Flow;
 use super::spinner::Spinner;
@@ -253,6 +254,14 @@ impl Screen {
     pub(crate) fn rest(&mut self) {
         self.busy = None;
     }
+}
+
+/// An object with more fields.
+pub(crate) fn with_fields(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
 }
 
 /// Writes a warning to standard error, whatever the output is. If it cannot be written, the command still works.

@@ -20,42 +20,33 @@ pub(crate) use command::program_path;
 
 use crate::exit::misuse;
 
-/// Which built-in tools there are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Builtin<'b> {
-    /// None.
-    None,
-    /// Those for the files in this directory, and the one that fetches web addresses if `fetch` is set.
-    In { folder: &'b Path, fetch: bool },
+/// The built-in tools: those for the files in a directory, and the one that fetches web addresses.
+#[derive(Clone, Copy)]
+pub(crate) struct Builtin<'b> {
+    pub(crate) folder: &'b Path,
+    pub(crate) fetch: bool,
 }
 
 impl Builtin<'_> {
     fn tools(self) -> anyhow::Result<Vec<Tool>> {
-        match self {
-            Builtin::None => Ok(Vec::new()),
-            Builtin::In { folder, fetch } => built_in(folder, fetch.then(AddressGuard::public)),
+        let mut tools = files::tools(self.folder)?;
+        if self.fetch {
+            tools.push(fetch_url::tool(AddressGuard::public())?);
         }
+        Ok(tools)
     }
-}
-
-/// The built-in tools. Without a guard there is none that fetches web addresses.
-fn built_in(folder: &Path, guard: Option<AddressGuard>) -> anyhow::Result<Vec<Tool>> {
-    let mut tools = files::tools(folder)?;
-    if let Some(guard) = guard {
-        tools.push(fetch_url::tool(guard)?);
-    }
-    Ok(tools)
 }
 
 /// Collects the built-in tools, those of the program, and those of these files. Names must be unique.
 pub(crate) fn gather(
-    builtin: Builtin<'_>,
+    builtin: Option<Builtin<'_>>,
     own: Vec<Result<Tool, Error>>,
     files: &[PathBuf],
 ) -> anyhow::Result<Vec<Tool>> {
-    let own = own.into_iter().collect::<Result<Vec<Tool>, Error>>()?;
+    let own = own.into_iter().collect::<Result<_, Error>>()?;
+    let builtin = builtin.map(Builtin::tools).transpose()?;
     let mut groups = vec![
-        ("a built-in tool".to_owned(), builtin.tools()?),
+        ("a built-in tool".to_owned(), builtin.unwrap_or_default()),
         ("a tool of this program".to_owned(), own),
     ];
     for file in files {

@@ -51,7 +51,7 @@ pub(super) async fn result_of(tools: Vec<Tool>, name: &str, args: Value) -> Resu
 }
 
 fn tools(folder: &Path, fetch: bool) -> anyhow::Result<Vec<Tool>> {
-    Builtin::In { folder, fetch }.tools()
+    Builtin { folder, fetch }.tools()
 }
 
 #[test]
@@ -83,10 +83,10 @@ fn every_built_in_tool_passes_the_fuzzer() {
 #[test]
 fn two_tools_with_one_name_are_an_error_that_names_both() {
     let folder = Scratch::new();
-    let builtin = Builtin::In {
+    let builtin = Some(Builtin {
         folder: folder.path(),
         fetch: true,
-    };
+    });
     let own = Tool::dynamic("read_file", json!({ "type": "object" }))
         .description("Reads.")
         .handler(|_: Value, _: ToolContext| async { "" })

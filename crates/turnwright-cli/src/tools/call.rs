@@ -1,15 +1,17 @@
 //! `turnwright tools call`: a turn with one call.
 
-mod facts;
 mod json_output;
 mod text_output;
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use serde_json::Value;
 use turnwright::Event;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
+use turnwright::schema::{Fault, Repair};
 
 use crate::args::CallOptions;
 use crate::exit::Exit;
@@ -17,7 +19,66 @@ use crate::extensions::{Setting, apply};
 use crate::show::{Viewer, follow};
 use crate::terminal::{ApprovalPrompt, Editor, Screen};
 use crate::{agent, text};
-use facts::Facts;
+
+/// What is known about a call.
+#[derive(Clone, Default)]
+struct Facts {
+    /// The checksum of the call.
+    checksum: Option<String>,
+    /// All events as JSON.
+    events: Vec<Value>,
+    /// The arguments that ran.
+    args: Option<Value>,
+    repairs: Vec<Repair>,
+    faults: Vec<Fault>,
+    /// The error code if it failed or did not run.
+    code: Option<&'static str>,
+    /// The error message for operators.
+    message: Option<String>,
+    took: Option<Duration>,
+}
+
+impl Facts {
+    fn note(&mut self, event: &Event) {
+        // Every event can be serialized.
+        self.events.extend(serde_json::to_value(event).ok());
+        match &event.kind {
+            EventKind::ToolExecutionStart {
+                checksum,
+                args,
+                repairs,
+                ..
+            } => {
+                self.checksum = Some(checksum.to_string());
+                self.args = Some((**args).clone());
+                self.repairs = repairs.to_vec();
+            }
+            EventKind::ToolCallRefused {
+                checksum,
+                code,
+                message,
+                faults,
+                ..
+            } => {
+                self.checksum = Some(checksum.to_string());
+                self.code = Some(code);
+                self.message = Some(message.clone());
+                self.faults.clone_from(faults);
+            }
+            EventKind::ToolExecutionEnd {
+                duration,
+                code,
+                message,
+                ..
+            } => {
+                self.took = Some(*duration);
+                self.code = *code;
+                self.message.clone_from(message);
+            }
+            _ => {}
+        }
+    }
+}
 
 /// Shows the call.
 struct View {

@@ -3,14 +3,14 @@
 pub(crate) mod call;
 mod fuzz;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright::Tool;
 
 use crate::args::{self, Sources};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Extensions;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, one_line, plain};
+use crate::terminal::{Screen, fit, one_line, plain, with_fields};
 use crate::text;
 use crate::toolbox::{self, Builtin};
 
@@ -19,22 +19,12 @@ pub(crate) async fn run(
     extensions: Extensions,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
-    let Extensions {
-        builtin_tools,
-        tools,
-        settings,
-        ..
-    } = extensions;
     let gather = |sources: &Sources| {
-        let builtin = if builtin_tools {
-            Builtin::In {
-                folder: &sources.folder,
-                fetch: true,
-            }
-        } else {
-            Builtin::None
-        };
-        toolbox::gather(builtin, tools, &sources.tool_files.files)
+        let builtin = extensions.builtin_tools.then_some(Builtin {
+            folder: &sources.folder,
+            fetch: true,
+        });
+        toolbox::gather(builtin, extensions.tools, &sources.tool_files.files)
     };
     match options {
         args::Tools::List(options) => list(&gather(&options)?, &mut screen),
@@ -45,7 +35,7 @@ pub(crate) async fn run(
         args::Tools::Call(options) => {
             let tools = gather(&options.sources)?;
             let tool = named(&tools, &options.name)?;
-            call::run(tool, &options.call, settings, screen).await
+            call::run(tool, &options.call, extensions.settings, screen).await
         }
         args::Tools::Fuzz(options) => fuzz::run(&gather(&options.sources)?, &options, &mut screen),
         args::Tools::Id(options) => checksum(&options, &mut screen),
@@ -53,32 +43,37 @@ pub(crate) async fn run(
 }
 
 /// The effects of a tool in one word.
-pub(crate) fn effects(tool: &Tool) -> &'static str {
+fn effects(tool: &Tool) -> &'static str {
     match tool.effects() {
         turnwright::Effects::ReadOnly => "reads",
         _ => "writes",
     }
 }
 
+/// The same in its style and with this width.
+pub(crate) fn effects_painted(tool: &Tool, width: usize) -> String {
+    let effects = effects(tool);
+    let style = match effects {
+        "reads" => style::DIM,
+        _ => style::WARN,
+    };
+    paint(style, format_args!("{effects:width$}"))
+}
+
 /// The properties of a tool for `--json`.
-pub(crate) fn facts(tool: &Tool) -> Map<String, Value> {
-    let timeout = tool.timeout().map(|timeout| timeout.as_secs_f64());
-    let facts = [
-        ("name", json!(tool.name())),
-        ("description", json!(tool.description())),
-        ("effects", json!(tool.effects())),
-        ("timeoutSecs", json!(timeout)),
-        ("kind", json!(tool.artifact_kind())),
-        ("trusted", json!(tool.is_trusted())),
-        ("source", json!(tool.source())),
-        ("readsPrivate", json!(tool.reads_private())),
-        ("sendsOut", json!(tool.sends_out())),
-        ("fingerprint", json!(tool.fingerprint())),
-    ];
-    facts
-        .into_iter()
-        .map(|(name, fact)| (name.to_owned(), fact))
-        .collect()
+pub(crate) fn facts(tool: &Tool) -> Value {
+    json!({
+        "name": tool.name(),
+        "description": tool.description(),
+        "effects": tool.effects(),
+        "timeoutSecs": tool.timeout().map(|timeout| timeout.as_secs_f64()),
+        "kind": tool.artifact_kind(),
+        "trusted": tool.is_trusted(),
+        "source": tool.source(),
+        "readsPrivate": tool.reads_private(),
+        "sendsOut": tool.sends_out(),
+        "fingerprint": tool.fingerprint(),
+    })
 }
 
 /// The tool of this name.
@@ -109,18 +104,11 @@ fn list(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
     let columns = screen.columns();
     for tool in tools {
         screen.value(&facts(tool))?;
-        let name = tool.name();
-        let gap = " ".repeat(longest.saturating_sub(name.len()));
-        let does = match effects(tool) {
-            "reads" => paint(style::DIM, "reads "),
-            _ => paint(style::WARN, "writes"),
-        };
+        let does = effects_painted(tool, 6);
         let room = columns.saturating_sub(longest + 10).max(8);
         let about = fit(&one_line(first_sentence(tool.description()), 1_000), room);
-        screen.line(format_args!(
-            "{}{gap}  {does}  {about}",
-            paint(style::NAME, name)
-        ))?;
+        let name = paint(style::NAME, format_args!("{:longest$}", tool.name()));
+        screen.line(format_args!("{name}  {does}  {about}"))?;
     }
     Ok(Exit::Done)
 }
@@ -136,9 +124,8 @@ fn first_sentence(text: &str) -> &str {
 
 fn describe(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
     let shown = tool.describe();
-    let mut facts = facts(tool);
-    facts.insert("inputSchema".to_owned(), shown.input_schema.clone());
-    screen.value(&facts)?;
+    let schema = json!({ "inputSchema": shown.input_schema });
+    screen.value(&with_fields(facts(tool), schema))?;
     screen.painted(style::NAME, shown.name)?;
     let description = plain(shown.description);
     screen.paragraph(anstyle::Style::new(), "", &description)?;

@@ -1,8 +1,7 @@
 //! Shows what policies decided about a call.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright::ToolCall;
-use turnwright::record::TaintSource;
 
 use crate::terminal::style;
 use crate::terminal::{LINE, Screen, one_line};
@@ -18,58 +17,25 @@ pub(super) fn show(screen: &mut Screen, call: &ToolCall) -> anyhow::Result<()> {
     };
     let reason = format!("denied: {}", one_line(&denial.reason, LINE * 2));
     screen.paragraph(style::DIM, "  ", &reason)?;
-    show_sources(screen, denial.sources.iter().map(Source::from))
+    show_sources(screen, &json!(denial.sources))
 }
 
-/// A record that made the prompt untrusted or private.
-pub(super) struct Source {
-    id: String,
-    tool: Option<String>,
-    untrusted: bool,
-    private: bool,
-}
-
-impl From<&TaintSource> for Source {
-    fn from(source: &TaintSource) -> Self {
-        Source {
-            id: source.id.to_string(),
-            tool: source.tool.as_deref().map(str::to_owned),
-            untrusted: source.trust_tier.is_some(),
-            private: source.private,
-        }
-    }
-}
-
-/// Reads the sources in the question of an approval.
-pub(super) fn sources_of(question: &Value) -> impl Iterator<Item = Source> + '_ {
-    let sources = question.get("sources").and_then(Value::as_array);
-    sources.into_iter().flatten().filter_map(|source| {
-        let text = |name: &str| Some(source.get(name)?.as_str()?.to_owned());
-        Some(Source {
-            id: text("id")?,
-            tool: text("tool"),
-            untrusted: source.get("trustTier").is_some(),
-            private: source.get("private").and_then(Value::as_bool) == Some(true),
-        })
-    })
-}
-
-pub(super) fn show_sources(
-    screen: &mut Screen,
-    sources: impl Iterator<Item = Source>,
-) -> anyhow::Result<()> {
-    for source in sources {
-        let what = match (source.untrusted, source.private) {
+/// Shows the records that made the prompt untrusted or private: the `sources` of a denial, or those in the question of an
+/// approval, which has no ids.
+pub(super) fn show_sources(screen: &mut Screen, sources: &Value) -> anyhow::Result<()> {
+    for source in sources.as_array().into_iter().flatten() {
+        let text = |name: &str| source.get(name).and_then(Value::as_str);
+        let private = source.get("private").is_some_and(|private| private == true);
+        let what = match (text("trustTier").is_some(), private) {
             (true, true) => "third-party text and private data",
             (true, false) => "third-party text",
             (false, _) => "private data",
         };
-        let of = source
-            .tool
-            .map(|tool| format!(" ({})", one_line(&tool, 64)));
+        let record = text("id").or(text("kind")).unwrap_or("a record");
+        let of = text("tool").map(|tool| format!(" ({})", one_line(tool, 64)));
         let line = format!(
             "{what} in {}{}",
-            one_line(&source.id, 64),
+            one_line(record, 64),
             of.unwrap_or_default()
         );
         screen.paragraph(style::DIM, "    ", &line)?;

@@ -4,7 +4,7 @@ use super::summary::{Found, TurnSummary, turns};
 use crate::exit::misuse;
 use crate::storage::Storage;
 use crate::terminal::one_line;
-use crate::units::listed;
+use crate::units::{listed, plural};
 
 /// The minimum length of a shortened id.
 const SHORTEST: usize = 8;
@@ -33,10 +33,9 @@ pub(super) async fn find(storage: &Storage, prefix: &str) -> anyhow::Result<Turn
     }
     turns.pop().ok_or_else(|| {
         let option = storage.place.option();
-        let unread = match damaged.len() {
+        let unread = match damaged.len() as u64 {
             0 => String::new(),
-            1 => " (1 record is damaged and cannot be read)".to_owned(),
-            many => format!(" ({many} records are damaged and cannot be read)"),
+            many => format!(" ({} cannot be read)", plural(many, "damaged record")),
         };
         misuse(format!(
             "no turn begins with `{shown}`{unread}. See `turnwright turns list{option}`"

@@ -193,17 +193,16 @@ fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
         ));
     }
     let has = agent.chat_note();
-    for file in had.mcp.iter().filter(|file| !has.mcp.contains(file)) {
-        let file = one_line(&file.display().to_string(), 200);
-        warnings.push(format!(
-            "its chat had the MCP servers of {file}; pass it with `--mcp`"
-        ));
-    }
-    for file in had.tools.iter().filter(|file| !has.tools.contains(file)) {
-        let file = one_line(&file.display().to_string(), 200);
-        warnings.push(format!(
-            "its chat had the tools of {file}; pass it with `--tools`"
-        ));
+    for (had, has, what, option) in [
+        (&had.mcp, &has.mcp, "MCP servers", "--mcp"),
+        (&had.tools, &has.tools, "tools", "--tools"),
+    ] {
+        for file in had.iter().filter(|file| !has.contains(file)) {
+            let file = one_line(&file.display().to_string(), 200);
+            warnings.push(format!(
+                "its chat had the {what} of {file}; pass it with `{option}`"
+            ));
+        }
     }
     warnings
 }

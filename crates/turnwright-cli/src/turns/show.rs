@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright::ToolCall;
 use turnwright::gate::{GateAnswer, GateDecision, GateKind};
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::show::{answer, quoted, result};
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{LINE, Screen, fit, json, one_line, plain, wrap};
+use crate::terminal::{LINE, Screen, fit, json as shown_json, one_line, plain, with_fields, wrap};
 use crate::turn_state::State;
 use crate::units::{ago, count, plural, took};
 
@@ -51,16 +51,13 @@ pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow
 
 /// The fields of `turns list`, and all records.
 fn to_value(summary: &TurnSummary, records: &[Record], damaged: &Damaged) -> anyhow::Result<Value> {
-    let mut value = summary.to_value(&summary.digest(records))?;
-    let mut all = Vec::with_capacity(records.len() + damaged.len());
-    for record in records {
-        all.push(record.to_value()?);
-    }
+    let summary = summary.to_value(&summary.digest(records))?;
+    let mut all = records
+        .iter()
+        .map(Record::to_value)
+        .collect::<Result<Vec<_>, _>>()?;
     all.extend(damaged.iter().map(|(_, record)| damaged::to_value(record)));
-    if let Value::Object(fields) = &mut value {
-        fields.insert("records".to_owned(), Value::Array(all));
-    }
-    Ok(value)
+    Ok(with_fields(summary, json!({ "records": all })))
 }
 
 /// A turn that is being printed.
@@ -168,9 +165,9 @@ impl Page<'_> {
         let columns = self.screen.columns();
         // The arguments that ran, if a user or a policy edited them.
         let args = match (call.edited_args(), call.args().to_value()) {
-            (Some(edited), _) => format!("{} (edited)", json(edited)),
+            (Some(edited), _) => format!("{} (edited)", shown_json(edited)),
             (None, Value::String(text)) => one_line(&text, LINE * 4),
-            (None, value) => json(&value),
+            (None, value) => shown_json(&value),
         };
         let name = format!("→ {}", one_line(call.tool(), 64));
         let line = fit(&format!("{name} {args}"), columns);
@@ -238,20 +235,26 @@ impl Page<'_> {
                     one_line(tool, 64)
                 )
             }
-            (kind, _) => format!("? {}: {}", one_line(kind.as_str(), 64), json(question)),
+            (kind, _) => format!(
+                "? {}: {}",
+                one_line(kind.as_str(), 64),
+                shown_json(question)
+            ),
         };
         let columns = self.screen.columns();
         self.screen.painted(style::WARN, fit(&asked, columns))?;
         if gate.kind == GateKind::Approval && tool.is_some() {
             if let Some(args) = question.get("args") {
                 self.screen
-                    .line(fit(&format!("  {}", json(args)), columns))?;
+                    .line(fit(&format!("  {}", shown_json(args)), columns))?;
             }
             if let Some(reason) = question.get("reason").and_then(Value::as_str) {
                 let reason = format!("reason: {}", one_line(reason, LINE * 2));
                 self.screen.paragraph(style::DIM, "  ", &reason)?;
             }
-            decision::show_sources(self.screen, decision::sources_of(question))?;
+            if let Some(sources) = question.get("sources") {
+                decision::show_sources(self.screen, sources)?;
+            }
         }
         let (style, outcome) = match &gate.state {
             GateState::Open if self.summary.state.is_live() => {
@@ -319,7 +322,7 @@ impl Page<'_> {
                 "It is suspended. Answer with `turnwright turns answer`, then resume it:"
             }
             State::AnsweredNotResumed => {
-                "All its gates are answered, but no process has resumed it. To resume it:"
+                "It was answered, but no process has resumed it. To resume it:"
             }
             State::Interrupted => "Its process ended before the turn did. To resume it:",
             _ => "To resume it:",
@@ -367,7 +370,7 @@ fn answered(answer: &GateAnswer) -> String {
         separator = ';';
     }
     match &answer.decision {
-        GateDecision::Edit { args, .. } => format!("{text} {}", json(args)),
+        GateDecision::Edit { args, .. } => format!("{text} {}", shown_json(args)),
         _ => text,
     }
 }
@@ -385,7 +388,7 @@ fn found(value: &Value) -> String {
         }
         (Some("not_done"), _) => "answer: it did not take effect".to_owned(),
         (Some("unknown"), _) => "answer: unknown".to_owned(),
-        _ => format!("answered {}", json(value)),
+        _ => format!("answered {}", shown_json(value)),
     }
 }
 

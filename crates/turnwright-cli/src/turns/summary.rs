@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use turnwright::record::{Author, CallState, ConversationInfo, Record, RecordKind, TurnRecord};
 use turnwright::store::{
-    ConversationFilter, ConversationId, Position, Query, Store as _, StoreError, TurnFilter,
+    ConversationFilter, ConversationId, FoundTurn, Position, Query, Store as _, StoreError,
+    TurnFilter,
 };
 
 use super::damaged::Damaged;
@@ -144,11 +145,15 @@ impl Found {
                 .as_ref()
                 .filter(|lease| lease.turn_id.as_deref() == Some(turn.id()));
             let held = own.and_then(|lease| lease.estimated_remaining());
-            let may_wait = held.is_some() || turn.suspended_at_gates;
-            let waits = may_wait && waits(storage, conversation_id, turn.id()).await?;
-            let state = if turn.suspended_at_gates && !waits {
+            let found = if held.is_some() || !turn.waits_at.is_empty() {
+                find(storage, conversation_id, turn.id()).await?
+            } else {
+                None
+            };
+            let state = if (found.as_ref()).is_some_and(FoundTurn::is_answered_not_resumed) {
                 State::AnsweredNotResumed
             } else {
+                let waits = found.is_some_and(|found| !found.open_gates.is_empty());
                 State::of(turn.state, held.is_some(), waits)
             };
             self.turns.push(TurnSummary {
@@ -168,16 +173,16 @@ impl Found {
     }
 }
 
-async fn waits(
+/// The turn with its open gates.
+async fn find(
     storage: &Storage,
     conversation_id: &ConversationId,
     turn: &str,
-) -> Result<bool, StoreError> {
-    let filter = TurnFilter::all().turn_id(turn).waiting();
+) -> Result<Option<FoundTurn>, StoreError> {
+    let filter = TurnFilter::all().turn_id(turn);
     let found = storage.store.find_turns(&filter).await?;
-    Ok(found
-        .iter()
-        .any(|found| found.conversation == *conversation_id))
+    let mut found = found.into_iter();
+    Ok(found.find(|found| found.conversation == *conversation_id))
 }
 
 impl TurnSummary {

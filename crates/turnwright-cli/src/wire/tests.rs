@@ -2,7 +2,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{decoded, line, name_of};
+use super::{decoded, name_of};
+use crate::terminal::with_fields;
 
 #[test]
 fn a_recording_is_named_by_the_end_of_its_path() {
@@ -27,7 +28,7 @@ fn a_decoded_line_names_its_file_first() {
     });
     let exchange = serde_json::from_value(exchange).unwrap();
     let decoded = decoded(None, Ok(&exchange));
-    let line = line("f", 3, decoded);
+    let line = with_fields(json!({ "file": "f", "index": 3 }), decoded);
     let names: Vec<&str> = line
         .as_object()
         .unwrap()

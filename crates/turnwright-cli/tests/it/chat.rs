@@ -42,9 +42,10 @@ pub(crate) fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
 
 /// The option for the default conversation, unless the test has one.
 fn named(args: &[&str]) -> &'static [&'static str] {
-    match args.contains(&"--conversation") {
-        true => &[],
-        false => &["--conversation", NAME],
+    if args.contains(&"--conversation") {
+        &[]
+    } else {
+        &["--conversation", NAME]
     }
 }
 

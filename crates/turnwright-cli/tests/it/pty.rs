@@ -89,9 +89,10 @@ impl Launch {
     }
 
     pub(crate) fn start(self) -> Terminal {
-        let size = match self.reports_size {
-            true => size(self.rows, self.columns),
-            false => size(0, 0),
+        let size = if self.reports_size {
+            size(self.rows, self.columns)
+        } else {
+            size(0, 0)
         };
         let pair = native_pty_system().openpty(size).unwrap();
         let child = pair.slave.spawn_command(self.command).unwrap();

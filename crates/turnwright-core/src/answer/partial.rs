@@ -17,21 +17,17 @@ pub(crate) struct PartialJson {
     /// The JSON so far, without text before it.
     text: String,
     state: State,
-    /// The open containers.
-    open: Vec<Container>,
-    /// `text[..cut]` is valid JSON once closed. `None` while there is nothing to show.
+    /// The bytes that close the open containers.
+    open: Vec<u8>,
+    /// Whether the next string is a key.
+    is_key: bool,
+    /// `text[..cut]` is valid JSON once closed, if the text is. `None` while there is nothing to show.
     cut: Option<usize>,
     /// Whether the cut is inside a string.
     in_string: bool,
     /// The cut and the length of the text when a value was last produced.
     shown: (Option<usize>, usize),
     max_bytes: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Container {
-    Array,
-    Object,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,42 +38,18 @@ enum State {
     Words(u8),
     /// The first line of a code block.
     FenceLine,
-    /// A value is next. An empty array may also end here.
-    Value {
-        may_end: bool,
-    },
-    /// A key is next. An empty object may also end here.
-    Key {
-        may_end: bool,
-    },
-    Colon,
-    AfterValue,
-    String(Text),
-    Number,
-    /// The remainder of `true`, `false` or `null`.
-    Literal(&'static [u8]),
-    /// The value is complete. What follows is ignored.
+    /// Between strings, numbers and literals.
+    Between,
+    /// In a number or a literal that starts at this position.
+    Word(usize),
+    /// In a string, with the number of missing digits of `\uXXXX`, or [`BACKSLASH`].
+    String(u8),
+    /// The value is complete, or the text is not JSON. What follows is ignored.
     Done,
-    /// The text is not JSON.
-    Invalid,
 }
 
-/// The state within a string.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Text {
-    is_key: bool,
-    /// Whether the first half of a surrogate pair was read.
-    high: bool,
-    escape: Escape,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Escape {
-    None,
-    Backslash,
-    /// The number of digits of `\uXXXX` read so far, and their value.
-    Unicode(u8, u16),
-}
+/// After the backslash of an escape.
+const BACKSLASH: u8 = 5;
 
 impl PartialJson {
     /// Parses at most this many bytes.
@@ -86,6 +58,7 @@ impl PartialJson {
             text: String::new(),
             state: State::Start,
             open: Vec::new(),
+            is_key: false,
             cut: None,
             in_string: false,
             shown: (None, 0),
@@ -100,11 +73,11 @@ impl PartialJson {
             let start = piece.bytes().position(|byte| self.begins(byte));
             piece = start.and_then(|at| piece.get(at..)).unwrap_or("");
         }
-        if matches!(self.state, State::Done | State::Invalid) || piece.is_empty() {
+        if self.state == State::Done || piece.is_empty() {
             return;
         }
         if self.text.len() + piece.len() > self.max_bytes {
-            self.state = State::Invalid;
+            self.state = State::Done;
             return;
         }
         let before = self.text.len();
@@ -132,10 +105,7 @@ impl PartialJson {
         if self.in_string {
             text.push('"');
         }
-        text.extend(self.open.iter().rev().map(|container| match container {
-            Container::Array => ']',
-            Container::Object => '}',
-        }));
+        text.extend(self.open.iter().rev().copied().map(char::from));
         serde_json::from_str(&text).ok()
     }
 
@@ -151,7 +121,7 @@ impl PartialJson {
         let opens = matches!(byte, b'{' | b'[' | b'"');
         match self.state {
             State::Start | State::FenceLine if opens => {
-                self.state = State::Value { may_end: false };
+                self.state = State::Between;
                 return true;
             }
             State::Start if byte.is_ascii_whitespace() => {}
@@ -171,69 +141,64 @@ impl PartialJson {
         false
     }
 
-    /// Reads the byte at a position of the text.
+    /// Reads the byte at a position of the text. Does not check what a parser of the value finds out.
     fn step(&mut self, byte: u8, at: usize) {
-        let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
-            State::String(text) => self.in_text(text, byte, at),
-            State::Number => match byte {
-                b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E' => {}
-                _ => {
-                    self.ended(at);
-                    self.step(byte, at);
-                }
-            },
-            State::Literal(rest) => match rest.split_first() {
-                Some((next, [])) if *next == byte => self.ended(at + 1),
-                Some((next, rest)) if *next == byte => self.state = State::Literal(rest),
-                _ => self.state = State::Invalid,
-            },
-            _ if is_space => {}
-            State::Value { may_end } => self.begin_value(byte, at, may_end),
-            State::Key { may_end } => match byte {
-                b'"' => self.state = State::String(Text::new(true)),
-                b'}' if may_end => self.close(Container::Object, at),
-                _ => self.state = State::Invalid,
-            },
-            State::Colon if byte == b':' => self.state = State::Value { may_end: false },
-            State::AfterValue => match (byte, self.open.last()) {
-                (b',', Some(Container::Array)) => self.state = State::Value { may_end: false },
-                (b',', Some(Container::Object)) => self.state = State::Key { may_end: false },
-                (b']', _) => self.close(Container::Array, at),
-                (b'}', _) => self.close(Container::Object, at),
-                _ => self.state = State::Invalid,
-            },
-            State::Done | State::Invalid => {}
-            State::Colon | State::Start | State::Words(_) | State::FenceLine => {
-                self.state = State::Invalid;
+            State::String(missing) => self.in_text(missing, byte, at),
+            State::Word(_) if matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r') => {
+                self.ended(at);
+                self.step(byte, at);
             }
+            State::Word(start) => {
+                if let Some("true" | "false" | "null") = self.text.get(start..=at) {
+                    self.ended(at + 1);
+                }
+            }
+            State::Between => self.between(byte, at),
+            State::Start | State::Words(_) | State::FenceLine | State::Done => {}
         }
     }
 
-    fn begin_value(&mut self, byte: u8, at: usize, may_end: bool) {
-        self.state = match byte {
-            b'{' | b'[' if self.open.len() >= MAX_DEPTH => State::Invalid,
-            b'{' => {
-                self.open.push(Container::Object);
-                self.cut = Some(at + 1);
-                State::Key { may_end: true }
-            }
-            b'[' => {
-                self.open.push(Container::Array);
-                self.cut = Some(at + 1);
-                State::Value { may_end: true }
-            }
-            b']' if may_end => return self.close(Container::Array, at),
+    fn between(&mut self, byte: u8, at: usize) {
+        match byte {
             b'"' => {
-                (self.cut, self.in_string) = (Some(at + 1), true);
-                State::String(Text::new(false))
+                self.state = State::String(0);
+                if !self.is_key {
+                    (self.cut, self.in_string) = (Some(at + 1), true);
+                }
             }
-            b'-' | b'0'..=b'9' => State::Number,
-            b't' => State::Literal(b"rue"),
-            b'f' => State::Literal(b"alse"),
-            b'n' => State::Literal(b"ull"),
-            _ => State::Invalid,
+            b'{' | b'[' if self.open.len() < MAX_DEPTH => {
+                self.is_key = byte == b'{';
+                self.open.push(if self.is_key { b'}' } else { b']' });
+                self.cut = Some(at + 1);
+            }
+            b'}' | b']' if self.open.pop_if(|close| *close == byte).is_some() => {
+                self.ended(at + 1);
+            }
+            b',' => self.is_key = self.open.last() == Some(&b'}'),
+            b':' => self.is_key = false,
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => self.state = State::Word(at),
+            _ => self.state = State::Done,
+        }
+    }
+
+    fn in_text(&mut self, missing: u8, byte: u8, at: usize) {
+        let left = match (missing, byte) {
+            (0, b'"') if self.is_key => return self.state = State::Between,
+            (0, b'"') => return self.ended(at + 1),
+            (0, b'\\') => BACKSLASH,
+            (BACKSLASH, b'u') => 4,
+            (0 | BACKSLASH, _) => 0,
+            (digits, _) => digits - 1,
         };
+        self.state = State::String(left);
+        let unit = || u16::from_str_radix(self.text.get(at - 3..=at)?, 16).ok();
+        // One half of a surrogate pair alone is not a character.
+        let is_half = missing == 1 && matches!(unit(), Some(0xD800..=0xDBFF));
+        if left == 0 && !self.is_key && !is_half {
+            self.cut = Some(at + 1);
+        }
     }
 
     /// Handles the end of a value before a position.
@@ -242,85 +207,8 @@ impl PartialJson {
         self.state = if self.open.is_empty() {
             State::Done
         } else {
-            State::AfterValue
+            State::Between
         };
-    }
-
-    fn close(&mut self, container: Container, at: usize) {
-        match self.open.pop() {
-            Some(open) if open == container => self.ended(at + 1),
-            // Keep what was shown of it.
-            Some(open) => {
-                self.open.push(open);
-                self.state = State::Invalid;
-            }
-            None => self.state = State::Invalid,
-        }
-    }
-
-    fn in_text(&mut self, text: Text, byte: u8, at: usize) {
-        let next = match (text.escape, byte) {
-            (Escape::None, b'"') if !text.high => {
-                if text.is_key {
-                    self.state = State::Colon;
-                } else {
-                    self.ended(at + 1);
-                }
-                return;
-            }
-            (Escape::None, b'\\') => Some(text.with(Escape::Backslash)),
-            // One half of a surrogate pair alone is not a character.
-            (Escape::None, _) if text.high || byte < 0x20 => None,
-            (Escape::None, _) => Some(text),
-            (Escape::Backslash, b'u') => Some(text.with(Escape::Unicode(0, 0))),
-            (Escape::Backslash, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                (!text.high).then(|| text.with(Escape::None))
-            }
-            (Escape::Backslash, _) => None,
-            (Escape::Unicode(digits, value), _) => text.with_digit(digits, value, byte),
-        };
-        let Some(next) = next else {
-            self.state = State::Invalid;
-            return;
-        };
-        if !next.is_key && next.escape == Escape::None && !next.high {
-            self.cut = Some(at + 1);
-        }
-        self.state = State::String(next);
-    }
-}
-
-impl Text {
-    fn new(is_key: bool) -> Self {
-        Text {
-            is_key,
-            high: false,
-            escape: Escape::None,
-        }
-    }
-
-    fn with(self, escape: Escape) -> Self {
-        Text { escape, ..self }
-    }
-
-    /// Reads the next digit of `\uXXXX`.
-    fn with_digit(self, digits: u8, value: u16, byte: u8) -> Option<Self> {
-        let digit = u16::try_from(char::from(byte).to_digit(16)?).ok()?;
-        let value = value << 4 | digit;
-        if digits < 3 {
-            return Some(self.with(Escape::Unicode(digits + 1, value)));
-        }
-        let high = match (self.high, value) {
-            (false, 0xD800..=0xDBFF) => true,
-            (true, 0xDC00..=0xDFFF) => false,
-            (true, _) | (false, 0xDC00..=0xDFFF) => return None,
-            (false, _) => false,
-        };
-        Some(Text {
-            high,
-            escape: Escape::None,
-            ..self
-        })
     }
 }
 

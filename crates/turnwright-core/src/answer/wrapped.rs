@@ -1,4 +1,6 @@
 //! The wrapper object for answers whose type is not a plain object.
+//!
+//! Model servers accept only objects. The wrapped schema is the published and the enforced one.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;

@@ -1,5 +1,9 @@
 //! Query tools for the artifacts of a turn.
 //!
+//! An artifact tool is an ordinary tool with `callId` and `index` added to the query's arguments. Enumerated schemas
+//! list the readable calls and change with them, which invalidates the prompt cache. Stable schemas accept any id and
+//! check it externally.
+//!
 //! A tool result that is too large for the prompt becomes an artifact. The model reads it with tools such as `artifact_grep` and
 //! `artifact_head`, which exist only while there are artifacts to read.
 //!
@@ -33,5 +37,3 @@ pub use tool_set::build_artifact_tools;
 pub use crate::tool::ArtifactToolPolicy;
 
 pub(crate) use tool_set::{ArtifactToolSet, SharedArtifactTools};
-
-use readable::Readable;

@@ -32,11 +32,6 @@ pub(crate) struct Source {
 pub(super) struct Current(RwLock<Readable>);
 
 impl Current {
-    #[cfg(test)]
-    pub(super) fn new(readable: Readable) -> Self {
-        Current(RwLock::new(readable))
-    }
-
     pub(super) fn now(&self) -> Readable {
         self.0.read().clone()
     }

@@ -1,4 +1,5 @@
-use super::tool::ArtifactTool;
+use super::readable::{Current, Readable};
+use super::tool::{enumerated, stable};
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -302,7 +303,7 @@ async fn a_tool_reads_the_snapshot_it_was_built_from_and_holds_no_context() {
     ctx.records().add(handle("a", "first", ROWS_KIND));
     let built = ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap();
     ctx.records().add(handle("b", "second", ROWS_KIND));
-    let weak = ctx.downgrade();
+    let weak = ctx.turn().downgrade();
     drop(ctx);
     assert!(
         weak.upgrade().is_none(),
@@ -376,8 +377,10 @@ fn a_query_with_reserved_names_or_without_a_schema_is_rejected() {
         ]
     });
     for (query, why) in BAD.iter().zip(["name `index` is reserved", "n"]) {
-        for policy in [ArtifactToolPolicy::Enumerated, ArtifactToolPolicy::Stable] {
-            let error = ArtifactTool::build(query, &Readable::default(), policy).unwrap_err();
+        let current = Arc::<Current>::default();
+        let ids: [&str; 0] = [];
+        for built in [enumerated(query, &ids, &current), stable(query, &current)] {
+            let error = built.unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             let message = error.message();
             assert!(

@@ -1,14 +1,12 @@
-//! Builds a tool from a query.
+//! Builds tools that read artifacts, each from a query. Such a tool exists for one dispatch, is used instead of another tool of the
+//! same name, is read-only and never trusted. Its answers are text and do not become artifacts.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-#[cfg(test)]
-use super::ArtifactToolPolicy;
-use super::Readable;
-use super::readable::Current;
+use super::readable::{Current, Readable};
 use crate::artifact::{Query, SpooledArtifact};
 use crate::effects::{Effects, OnCollision};
 use crate::error::{Error, ErrorCode, ToolError};
@@ -21,74 +19,44 @@ pub(super) const CALL_ID: &str = "callId";
 /// The argument that selects one of several artifacts of a result.
 pub(super) const INDEX: &str = "index";
 
-/// Builds tools that read artifacts. Such a tool exists for one dispatch, replaces another tool of the same name, is read-only
-/// and never trusted. Its answers are text and do not become artifacts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ArtifactTool;
-
-impl ArtifactTool {
-    /// Builds a tool from a query over a snapshot of artifacts. [`build_artifact_tools`](super::build_artifact_tools) does this for a whole
-    /// dispatch.
-    ///
-    /// # Errors
-    /// Returns `E_INVALID_INITIAL_TOOL_VALUE` if the query is invalid.
-    #[cfg(test)]
-    pub(crate) fn build(
-        query: &'static Query,
-        all: &Readable,
-        policy: ArtifactToolPolicy,
-    ) -> Result<Tool, Error> {
-        let current = Arc::new(Current::new(all.clone()));
-        match policy {
-            ArtifactToolPolicy::Enumerated => {
-                let readable = all.for_query(query);
-                let ids: Vec<&str> = readable.ids().collect();
-                ArtifactTool::naming(query, &ids, &current)
-            }
-            ArtifactToolPolicy::Stable => ArtifactTool::stable(query, &current),
-        }
-    }
-
-    /// Builds a tool whose schema lists these ids.
-    pub(super) fn naming(
-        query: &'static Query,
-        ids: &[impl Serialize],
-        current: &Arc<Current>,
-    ) -> Result<Tool, Error> {
-        let schema = document(query, &("enum", json!(ids)))?.into_schema()?;
-        let current = Arc::clone(current);
-        definition(query, schema)
-            .handler(move |args: Value, ctx: ToolContext| answer(query, current.now(), args, ctx))
-            .build()
-    }
-
-    /// Builds a tool that looks up the readable artifacts when it is called.
-    pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
-        // Built once per query.
-        let definition = match query.memo(|| stable_definition(query)) {
-            Some(made) => made.as_ref().map_err(Error::clone)?,
-            None => return Err(invalid(query, "its memo has another type")),
-        };
-        // The schema does not list the readable ids, so they are checked separately.
-        let readable = Arc::clone(current);
-        let check = ExternalCheck::new("readable_call".into(), move |args| {
-            let readable = readable.now();
-            let id = args.get(CALL_ID).and_then(Value::as_str);
-            let checked = if id.is_some_and(|id| readable.answers(query, id)) {
-                Ok(())
-            } else {
-                let why = readable.for_query(query).refusal();
-                Err(Rejection::at(format!("/{CALL_ID}"), why))
-            };
-            std::future::ready(checked)
-        });
-        let readable = Arc::clone(current);
-        let handler =
-            Handler::from_async(move |args: Value, ctx| answer(query, readable.now(), args, ctx));
-        Ok(definition.reaching(check, handler))
-    }
+/// Builds a tool whose schema lists these ids.
+pub(super) fn enumerated(
+    query: &'static Query,
+    ids: &[impl Serialize],
+    current: &Arc<Current>,
+) -> Result<Tool, Error> {
+    let schema = document(query, &("enum", json!(ids)))?.into_schema()?;
+    let current = Arc::clone(current);
+    definition(query, schema)
+        .handler(move |args: Value, ctx: ToolContext| answer(query, current.now(), args, ctx))
+        .build()
 }
 
+/// Builds a tool that looks up the readable artifacts when it is called.
+pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
+    // Built once per query.
+    let definition = match query.memo(|| stable_definition(query)) {
+        Some(made) => made.as_ref().map_err(Error::clone)?,
+        None => return Err(invalid(query, "its memo has another type")),
+    };
+    // The schema does not list the readable ids, so they are checked separately.
+    let readable = Arc::clone(current);
+    let check = ExternalCheck::new("readable_call".into(), move |args| {
+        let readable = readable.now();
+        let id = args.get(CALL_ID).and_then(Value::as_str);
+        let checked = if id.is_some_and(|id| readable.answers(query, id)) {
+            Ok(())
+        } else {
+            let why = readable.for_query(query).refusal();
+            Err(Rejection::at(format!("/{CALL_ID}"), why))
+        };
+        std::future::ready(checked)
+    });
+    let readable = Arc::clone(current);
+    let handler =
+        Handler::from_async(move |args: Value, ctx| answer(query, readable.now(), args, ctx));
+    Ok(definition.reaching(check, handler))
+}
 fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
     Tool::dynamic(query.name(), schema)
         .description(query.description())

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::ArtifactToolPolicy;
 use super::readable::{Current, Readable};
-use super::tool::ArtifactTool;
+use super::tool::{enumerated, stable};
 use crate::artifact::{ArtifactKind, Inline, Query, text};
 use crate::error::Error;
 use crate::tool::Tool;
@@ -157,10 +157,8 @@ impl ArtifactToolSet {
                 None => Made {
                     query,
                     tool: match self.policy {
-                        ArtifactToolPolicy::Stable => ArtifactTool::stable(query, &self.current)?,
-                        ArtifactToolPolicy::Enumerated => {
-                            ArtifactTool::naming(query, &ids, &self.current)?
-                        }
+                        ArtifactToolPolicy::Stable => stable(query, &self.current)?,
+                        ArtifactToolPolicy::Enumerated => enumerated(query, &ids, &self.current)?,
                     },
                     ids,
                 },

@@ -16,7 +16,6 @@ use crate::checksum;
 use crate::deadline::{TimeLimit, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
-use crate::panic::drop_quietly;
 use crate::record::{CallState, Denial, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, CallPermit, Setup};
@@ -191,10 +190,7 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
     let reviewed = AssertUnwindSafe(async { policy.review(call).await }).catch_unwind();
     match within(TimeLimit::none(), call.ctx.cancellation(), reviewed).await {
         Ok(Ok(review)) => review,
-        Ok(Err(panic)) => {
-            drop_quietly(panic);
-            Review::deny("the policy panicked")
-        }
+        Ok(Err(_)) => Review::deny("the policy panicked"),
         Err(_) => Review::deny("the dispatch was cancelled"),
     }
 }
@@ -236,8 +232,8 @@ impl Call<Admitted> {
             CallGuard::new(&self.ctx, record)
         });
         // Without a store, there is no ledger.
-        let noted = self.needs_ledger_entry() && self.turn().record_store().is_some();
-        let entry = noted.then(|| Arc::new(self.ledger_entry()));
+        let in_ledger = self.needs_ledger_entry() && self.turn().record_store().is_some();
+        let entry = in_ledger.then(|| Arc::new(self.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
         guard.mark_started(&checked.tool, edited, entry);

@@ -1,4 +1,8 @@
 //! Requests approval for a call.
+//!
+//! Approval is a gate. Its id is derived from the call, the tool's fingerprint and the digest of the checked arguments,
+//! so it is the same after a resume and fits no other call. Only the first answer counts. A gate without a possible
+//! answerer fails at once.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -10,11 +14,10 @@ use serde_json::{Value, json};
 
 use crate::checksum;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Approval, GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id};
-use crate::panic::text_of;
+use crate::gate::{GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id};
 use crate::record::TaintSource;
-use crate::tool::Tool;
-use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
+use crate::text::panic_text;
+use crate::tool::approval::{Approval, ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::{DispatchContext, Setup};
 use crate::turn::Asked;
 
@@ -83,7 +86,7 @@ async fn ask_both(
         Either::Right((approval, answer)) => {
             let approval = approval.unwrap_or_else(|panic| {
                 ctx.turn()
-                    .warn(format!("the approver panicked: {}", text_of(panic)));
+                    .warn(format!("the approver panicked: {}", panic_text(panic)));
                 Approval::denied("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
@@ -112,49 +115,47 @@ fn question(
     level: usize,
     why: Why<'_>,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
-    let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
-    let setup = call
-        .ctx
-        .turn()
-        .setups()
-        .nth(level)
-        .map_or(setup, |asks| asks);
+    let turn = call.ctx.turn();
+    let setup = turn.setups().nth(level).unwrap_or(turn.setup());
+    let (conversation, digest) = (
+        turn.conversation_id().as_str(),
+        checksum::digest_of(call.args),
+    );
     let request = ApprovalRequest {
         // The same id for the same call, tool and arguments, and a different one otherwise.
         gate: gate_id(
-            (call.ctx.conversation_id().as_str(), call.ctx.turn_id()),
+            (conversation, turn.turn_id()),
             &GateKind::Approval,
             &json!([call.id, call.tool.fingerprint(), digest]),
         ),
         id: call.id.to_owned(),
-        turn_id: Arc::clone(call.ctx.turn().shared_id()),
-        conversation: call.ctx.conversation_id().as_str().into(),
-        outer_tools: call.ctx.turn().outer_tools().to_vec(),
+        turn_id: Arc::clone(turn.shared_id()),
+        conversation: conversation.into(),
+        outer_tools: turn.outer_tools().to_vec(),
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
         reason: why.reason,
         sources: why.sources.to_vec(),
-        not_by: call
-            .ctx
-            .turn()
-            .principal()
-            .filter(|_| why.by_another)
-            .cloned(),
+        not_by: turn.principal().filter(|_| why.by_another).cloned(),
         expires_in: setup
             .approval_timeout
             .unwrap_or(Setup::DEFAULT_APPROVAL_TIMEOUT),
     };
     let mut asked = json!({
         "tool": request.tool.name(), "args": request.args, "reason": request.reason,
-        "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
     });
     if let Some(asked) = asked.as_object_mut() {
         if !request.outer_tools.is_empty() {
             asked.insert("outerTools".to_owned(), json!(request.outer_tools));
         }
         if !request.sources.is_empty() {
-            asked.insert("sources".to_owned(), json!(request.sources));
+            // Without the ids of records: a user interface shows the question.
+            let mut sources = json!(request.sources);
+            for source in sources.as_array_mut().into_iter().flatten() {
+                source.as_object_mut().map(|source| source.remove("id"));
+            }
+            asked.insert("sources".to_owned(), sources);
         }
         if let Some(principal) = &request.not_by {
             asked.insert("notBy".to_owned(), json!(principal));
@@ -164,20 +165,17 @@ fn question(
     if let Some(limit) = setup.approval_timeout {
         gate = gate.timeout(limit);
     }
-    let gate = gate
-        .build()?
-        .process_timeout(request.expires_in)
-        .accepting(fitting_edit(call.tool));
+    let mut gate = gate.build()?;
+    gate.process_timeout = Some(request.expires_in);
+    let tool = call.tool.clone();
+    // Rejects edited arguments that the tool would not accept, so that the approver can try again.
+    gate.accepts = Some(Arc::new(move |answer: &GateAnswer| {
+        match &answer.decision {
+            GateDecision::Edit { args } => tool.probe(args).map(drop),
+            _ => Ok(()),
+        }
+    }));
     Ok((gate, request))
-}
-
-/// Rejects edited arguments that the tool would not accept, so that the approver can try again.
-fn fitting_edit(tool: &Tool) -> impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static {
-    let tool = tool.clone();
-    move |answer: &GateAnswer| match &answer.decision {
-        GateDecision::Edit { args } => tool.probe(args).map(drop),
-        _ => Ok(()),
-    }
 }
 
 fn read(answer: Result<GateAnswer, Error>) -> Decided {

@@ -1,6 +1,7 @@
 //! Runs calls to completion, alone or in a batch.
 
 use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,6 +9,7 @@ use std::task::{Context, Poll};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 
 use super::admitted::Admitted;
 use super::checked::Checked;
@@ -93,8 +95,7 @@ impl DispatchContext {
         let mut left: Vec<Proposal> = calls.into_iter().map(|call| (call, None)).collect();
         while !left.is_empty() {
             let together = left.drain(..self.run_together(&left));
-            let steps = together.map(|(call, guard)| Step::of(call, guard, None));
-            let mut steps: Vec<Step> = steps.collect();
+            let mut steps: Vec<CheckedCall> = together.map(CheckedCall::of).collect();
             // The later calls are recorded once, with the first group.
             let behind = if records.is_empty() {
                 &mut *left
@@ -120,12 +121,12 @@ impl DispatchContext {
         }
     }
 
-    async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
+    async fn finish_together(&self, steps: Vec<CheckedCall>, records: &mut Vec<Arc<ToolCall>>) {
         let activity = self.turn().gates().activity();
         let _waits = activity.wait_for_calls();
         let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
-            let (id, places) = (step.id(), Arc::clone(&places));
+            let (id, places) = (step.id.clone(), Arc::clone(&places));
             let counted = activity.begin_call(&id);
             let work = async move {
                 let _counted = counted;
@@ -137,10 +138,13 @@ impl DispatchContext {
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
-                // If a task was lost, use its record: each proposal has a result, in order.
-                task.await
-                    .ok()
-                    .or_else(|| self.records().get::<ToolCall>(&id))
+                match task.await.map_err(JoinError::try_into_panic) {
+                    Ok(record) => Some(record),
+                    // It fails the turn.
+                    Err(Ok(panic)) => resume_unwind(panic),
+                    // The task was lost. Each proposal has a result, in order.
+                    Err(Err(_)) => self.records().get::<ToolCall>(&id),
+                }
             }
         });
         let tasks: Vec<_> = tasks.collect();
@@ -149,134 +153,111 @@ impl DispatchContext {
 }
 
 pub(super) async fn complete_one(call: Call, tool: Option<Tool>) -> Arc<ToolCall> {
-    let ctx = call.ctx.clone();
+    let (ctx, id) = (call.ctx.clone(), call.id().to_owned());
     let activity = ctx.turn().gates().activity();
-    let _counted = activity.begin_call(call.id());
-    let mut step = match Step::of(call, None, tool) {
-        Step::Admitted(admitted, _) if !activity.is_requested() => {
+    let _counted = activity.begin_call(&id);
+    let progress = match Progress::of(call, tool) {
+        Progress::Decided(Ok(admitted)) if !activity.is_requested() => {
             let _waits = activity.wait_for_calls();
             return admitted.complete().await;
         }
-        Step::Refused(refused, _) => return Box::pin(refused.settle(None)).await,
-        Step::Settled(record) => return record,
-        waiting => waiting,
+        Progress::Decided(Err(refused)) => return Box::pin(refused.settle(None)).await,
+        progress => progress,
     };
-    Box::pin(put_on_record(
-        &ctx,
-        std::slice::from_mut(&mut step),
-        &mut [],
-    ))
-    .await;
+    let guard = None;
+    let mut only = [CheckedCall {
+        id,
+        guard,
+        progress,
+    }];
+    Box::pin(put_on_record(&ctx, &mut only, &mut [])).await;
     let _waits = activity.wait_for_calls();
-    Box::pin(step.finish(None)).await
+    let [only] = only;
+    Box::pin(only.finish(None)).await
+}
+
+/// A call of a batch after the first check.
+struct CheckedCall {
+    id: String,
+    /// Holds the record while the call is open and was not started.
+    guard: Option<CallGuard>,
+    progress: Progress,
 }
 
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
-/// The state of a call after the first check.
 #[expect(
     clippy::large_enum_variant,
-    reason = "most calls are admitted, and a step lives shortly"
+    reason = "most calls are decided at once, and this lives shortly"
 )]
-enum Step {
-    Refused(Call<Refused>, Option<CallGuard>),
-    Admitted(Call<Admitted>, Option<CallGuard>),
+enum Progress {
+    Decided(Decided),
     /// Waits for an external check, a policy or an approver.
-    Waiting(Box<Waiting>),
+    Undecided(Box<CallRequest>, Decision),
     /// Refused, and recorded as such.
     Settled(Arc<ToolCall>),
 }
 
-/// A call that waits for a decision.
-struct Waiting {
-    ctx: DispatchContext,
-    request: Box<CallRequest>,
-    decision: Decision,
-    /// The decision, once it was made.
-    decided: Option<Decided>,
-    guard: Option<CallGuard>,
-}
-
-impl Step {
-    /// Checks a call and polls its decision once. A pending decision is awaited later.
-    fn of(call: Call, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
+impl Progress {
+    /// Checks a call and polls its decision once. A pending decision is awaited later. Calls that need no decision take their budget
+    /// in the proposed order.
+    fn of(call: Call, tool: Option<Tool>) -> Self {
         let checked = match call.check_alone(tool) {
+            Err(refused) => return Progress::Decided(Err(refused)),
             // Neither an external check nor a policy applies.
             Ok(checked) if !checked.tool().has_checks() && !checked.is_reviewed() => {
-                return Step::admitted(checked.admitted(), guard);
+                return Progress::Decided(checked.admitted().within_budget());
             }
-            Ok(checked) => match checked.turn().no_call_left() {
-                None => checked,
-                // Do not request approval for a call that cannot run.
-                Some(limit) => {
-                    let name = checked.tool().name();
-                    let error = checked.turn().refuse_call(name, &limit);
-                    return Step::Refused(checked.refuse(error), guard);
-                }
-            },
-            Err(refused) => return Step::Refused(refused, guard),
+            Ok(checked) => checked,
         };
-        let (ctx, request) = (checked.ctx.clone(), checked.request.clone());
+        // Do not request approval for a call that cannot run.
+        if let Some(limit) = checked.turn().no_call_left() {
+            let error = checked.turn().refuse_call(checked.tool().name(), &limit);
+            return Progress::Decided(Err(checked.refuse(error)));
+        }
+        let request = checked.request.clone();
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
-            Some(Ok(admitted)) => Step::admitted(admitted, guard),
-            Some(Err(refused)) => Step::Refused(refused, guard),
-            None => Step::Waiting(Box::new(Waiting {
-                ctx,
-                request,
-                decision,
-                decided: None,
-                guard,
-            })),
+            Some(decided) => Progress::Decided(decided.and_then(Call::within_budget)),
+            None => Progress::Undecided(request, decision),
+        }
+    }
+}
+
+impl CheckedCall {
+    fn of((call, guard): Proposal) -> Self {
+        CheckedCall {
+            id: call.id().to_owned(),
+            guard,
+            progress: Progress::of(call, None),
         }
     }
 
-    /// Handles a call that may run if the budget allows it. Calls that need no decision take their budget in the proposed order.
-    fn admitted(admitted: Call<Admitted>, guard: Option<CallGuard>) -> Self {
-        match admitted.within_budget() {
-            Ok(admitted) => Step::Admitted(admitted, guard),
-            Err(refused) => Step::Refused(refused, guard),
-        }
-    }
-
-    fn id(&self) -> String {
-        match self {
-            Step::Refused(refused, _) => refused.id().to_owned(),
-            Step::Admitted(admitted, _) => admitted.id().to_owned(),
-            Step::Waiting(waiting) => waiting.request.id.as_str().to_owned(),
-            Step::Settled(record) => record.id().to_owned(),
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        if let Progress::Undecided(_, decision) = &mut self.progress
+            && let Poll::Ready(decided) = decision.as_mut().poll(cx)
+        {
+            if let (Err(refused), Some(guard)) = (&decided, &mut self.guard) {
+                guard.refused(refused.settled());
+            }
+            self.progress = Progress::Decided(decided);
         }
     }
 
     async fn finish(self, places: Option<&Semaphore>) -> Arc<ToolCall> {
+        let decided = match self.progress {
+            Progress::Settled(record) => return record,
+            Progress::Decided(decided) => decided,
+            Progress::Undecided(_, decision) => decision.await,
+        };
         // Boxed, so that a future that waits for a decision does not hold the state of what follows.
-        let admitted = match self {
-            Step::Refused(refused, guard) => {
-                return Box::pin(refused.settle(guard)).await;
-            }
-            Step::Settled(record) => return record,
-            Step::Admitted(admitted, guard) => {
-                if let Some(_open) = guard {
-                    // Recorded but not started: the turn is being suspended.
-                    let id = Some(admitted.id());
-                    admitted.turn().wait_for_suspension(id).await;
-                }
-                admitted
-            }
-            Step::Waiting(mut waiting) => {
-                let decided = match waiting.decided.take() {
-                    Some(decided) => decided,
-                    None => waiting.decision.as_mut().await,
-                };
-                if decided.is_ok() && waiting.ctx.turn().gates().activity().is_requested() {
-                    let id = Some(waiting.request.id.as_str());
-                    waiting.ctx.turn().wait_for_suspension(id).await;
-                }
-                match Box::pin(waiting.begin(decided)).await {
-                    Ok(admitted) => admitted,
-                    Err(record) => return record,
-                }
-            }
+        let admitted = match (decided, self.guard) {
+            (Err(refused), guard) => return Box::pin(refused.settle(guard)).await,
+            (Ok(admitted), None) => admitted,
+            (Ok(admitted), Some(guard)) => match Box::pin(begin(admitted, guard)).await {
+                Ok(admitted) => admitted,
+                Err(record) => return record,
+            },
         };
         // Only calls that may run count towards the limit.
         let _place = match places {
@@ -287,61 +268,48 @@ impl Step {
     }
 }
 
-impl Waiting {
-    fn poll(&mut self, cx: &mut Context<'_>) {
-        if self.decided.is_none()
-            && let Poll::Ready(decided) = self.decision.as_mut().poll(cx)
-        {
-            if let (Err(refused), Some(guard)) = (&decided, &mut self.guard) {
-                guard.refused(refused.settled());
-            }
-            self.decided = Some(decided);
-        }
+/// Starts a call whose record is open, or returns the record if it does not run.
+async fn begin(
+    admitted: Call<Admitted>,
+    guard: CallGuard,
+) -> Result<Call<Admitted>, Arc<ToolCall>> {
+    if admitted.turn().gates().activity().is_requested() {
+        let id = Some(admitted.id());
+        admitted.turn().wait_for_suspension(id).await;
     }
-
-    /// Starts the call after the decision, or returns the record of a call that does not run.
-    async fn begin(self, decided: Decided) -> Result<Call<Admitted>, Arc<ToolCall>> {
-        let decided = decided.and_then(Call::within_budget);
-        match decided {
-            Ok(mut admitted) => match admitted.begin(self.guard).await {
-                Ok(()) => Ok(admitted),
-                Err(error) => Err(admitted.not_run(error).settle().await),
-            },
-            Err(refused) => Err(refused.settle(self.guard).await),
-        }
+    match admitted.within_budget() {
+        Ok(mut admitted) => match admitted.begin(Some(guard)).await {
+            Ok(()) => Ok(admitted),
+            Err(error) => Err(admitted.not_run(error).settle().await),
+        },
+        Err(refused) => Err(refused.settle(Some(guard)).await),
     }
 }
 
 /// Records calls in order and in one batch: those that may start as started, those that wait as open, refused ones with their
 /// result, and the later ones as open.
-async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
+async fn put_on_record(ctx: &DispatchContext, steps: &mut [CheckedCall], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     // If the turn is being suspended, no call is started.
     let suspends = ctx.turn().gates().activity().is_requested();
     for step in &mut *steps {
-        let refused = match step {
-            Step::Admitted(admitted, guard) if suspends => {
-                records.extend(open(ctx, &admitted.request, guard));
-                continue;
+        match &mut step.progress {
+            Progress::Decided(Ok(admitted)) if !suspends => {
+                records.extend(admitted.open(step.guard.take()));
             }
-            Step::Admitted(admitted, guard) => {
-                records.extend(admitted.open(guard.take()));
-                continue;
+            Progress::Decided(Ok(Call { request, .. })) | Progress::Undecided(request, _) => {
+                records.extend(open(ctx, request, &mut step.guard));
             }
-            Step::Waiting(waiting) => {
-                records.extend(open(ctx, &waiting.request, &mut waiting.guard));
-                continue;
-            }
-            Step::Settled(_) => continue,
-            Step::Refused(refused, guard) => {
-                if let Some(guard) = guard.take() {
+            Progress::Decided(Err(refused)) => {
+                if let Some(guard) = step.guard.take() {
                     guard.disarm();
                 }
-                refused.record()
+                let refused = refused.record();
+                records.push(Record::ToolCall(Arc::clone(&refused)));
+                step.progress = Progress::Settled(refused);
             }
-        };
-        records.push(Record::ToolCall(Arc::clone(&refused)));
-        *step = Step::Settled(refused);
+            Progress::Settled(_) => {}
+        }
     }
     for (call, guard) in behind {
         records.extend(open(ctx, &call.request, guard));
@@ -350,11 +318,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     // the store waits in too.
     let mut written = pin!(ctx.put_on_record(records));
     poll_fn(|cx| {
-        for step in &mut *steps {
-            if let Step::Waiting(waiting) = step {
-                waiting.poll(cx);
-            }
-        }
+        steps.iter_mut().for_each(|step| step.poll(cx));
         written.as_mut().poll(cx)
     })
     .await;

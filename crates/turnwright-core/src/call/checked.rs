@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-use super::proposed::Refused;
+use super::proposed::{Refused, unknown_tool};
 use super::run::describe;
 use crate::checksum::{self, Hex};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
-#[cfg(test)]
-use crate::schema::Repair;
 use crate::schema::{CheckedArgs, Opened, RawArgs};
 use crate::tool::context::{Call, DispatchContext, Proposed};
 use crate::tool::{BoundHandler, Tool};
@@ -25,8 +23,14 @@ pub(crate) struct Checked {
 }
 
 impl Call<Proposed> {
-    /// Computes the checksum of the raw arguments first, because a refused call has one too. Does not run external checks.
-    pub(super) fn check_with(self, tool: Tool) -> Result<Call<Checked>, Call<Refused>> {
+    /// Finds the tool, unless one is given, and checks the arguments without external checks. Computes the checksum of the raw
+    /// arguments first, because a refused call has one too.
+    pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<Call<Checked>, Call<Refused>> {
+        let Some(tool) = tool.or_else(|| self.ctx.tools().get(&self.request.name)) else {
+            let error = unknown_tool(&self);
+            let checksum = self.request.checksum();
+            return Err(self.refuse_as(checksum, error, None));
+        };
         let raw = &self.request.raw;
         let nothing = self.request.empty_args_as_object && raw.is_nothing();
         let opened = if nothing {
@@ -111,13 +115,6 @@ impl Call<Checked> {
     #[must_use]
     pub(crate) fn args(&self) -> &Value {
         self.stage.args.value()
-    }
-
-    /// Returns the repairs that were made to the arguments.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn repairs(&self) -> &[Repair] {
-        self.stage.args.repairs()
     }
 }
 

@@ -1,4 +1,9 @@
 //! Ensures that every recorded call is closed.
+//!
+//! A guard accompanies a call from the moment it is recorded. Settling the call consumes the guard. If the guard is
+//! dropped instead (panic, cancellation, timeout), it spawns a task that marks the call as interrupted and notes
+//! whether its handler had started. The turn waits for these tasks. A call can stay open only if the process dies;
+//! recovery handles that case.
 
 use std::sync::Arc;
 
@@ -46,7 +51,7 @@ impl CallGuard {
             refusal: None,
             started: false,
             runtime: ctx.turn().runtime(),
-            _open: ctx.turn().journal().open_calls().hold(),
+            _open: ctx.turn().journal().open_calls().guard(),
         })))
     }
 

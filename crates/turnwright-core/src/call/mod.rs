@@ -24,15 +24,12 @@ mod admitted;
 mod approval_gate;
 mod batch;
 mod checked;
-mod direct;
-mod flow;
 mod guard;
 mod proposed;
 mod recovery;
-mod result_hooks;
+mod results;
 mod run;
 mod settle;
-mod settle_with;
 mod spool;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Proposed and refused calls.
+//! Proposed and refused calls, and calls that the program makes itself, without a model.
 
 use std::sync::Arc;
 
 use indexmap::IndexSet;
 use tokio::time::Instant;
 
-use super::checked::Checked;
+use super::batch::complete_one;
 use super::guard::CallGuard;
 use crate::checksum::Hex;
 use crate::dispatch::ToolCallWriter;
@@ -18,7 +18,7 @@ use crate::record::{
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext, Proposed};
-use crate::tool::{MAX_NAME_LEN, Tool};
+use crate::tool::{MAX_NAME_LEN, Tool, ToolOutput};
 
 impl DispatchContext {
     /// Proposes a call.
@@ -127,31 +127,10 @@ impl Call<Proposed> {
             .await?;
         Ok(record)
     }
-
-    /// Finds the tool and checks the arguments.
-    ///
-    /// # Errors
-    /// Returns the refused call if there is no such tool or the arguments are invalid.
-    #[cfg(test)]
-    pub(crate) async fn check(self) -> Result<Call<Checked>, Call<Refused>> {
-        self.check_alone(None)?.ask_external().await
-    }
-
-    /// Finds the tool, unless one is given, and checks the arguments without external checks.
-    pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<Call<Checked>, Call<Refused>> {
-        match tool.or_else(|| self.ctx.tools().get(&self.request.name)) {
-            Some(tool) => self.check_with(tool),
-            None => {
-                let error = unknown_tool(&self);
-                let checksum = self.request.checksum();
-                Err(self.refuse_as(checksum, error, None))
-            }
-        }
-    }
 }
 
 /// Lists the available tools, similar names first. A name that contains the other counts as similar.
-fn unknown_tool(call: &Call<Proposed>) -> Error {
+pub(super) fn unknown_tool(call: &Call<Proposed>) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
     // With very many tools, a guess is not worth the time.
@@ -285,5 +264,62 @@ impl Call<Refused> {
             _ => record,
         };
         record.closed(self.settled())
+    }
+}
+
+impl Tool {
+    /// Calls this tool and returns the output of its handler. The arguments are checked, policies and approvers decide, and the
+    /// handler runs, as for a call of a model. The call is not recorded.
+    ///
+    /// `max_result_bytes` does not apply: the caller reads a streamed output and can stop at any time.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let ping = Tool::dynamic("ping", json!({ "type": "object" }))
+    ///     .description("Answers.")
+    ///     .handler(|_: Value, _: ToolContext| async { "pong" })
+    ///     .build()?;
+    /// let output = ping.call(&DispatchContext::standalone(), "{}").await?;
+    /// assert_eq!(output.as_text(), Some("pong"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the arguments are invalid (`E_INVALID_TOOL_ARGS`), the call was denied, or the handler failed, timed
+    /// out or was cancelled.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the handler's future is dropped with it. A blocking handler is detached.
+    pub async fn call(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Result<ToolOutput, Error> {
+        let proposed = self.propose(ctx, args.into()).unrecorded();
+        let checked = proposed.check_alone(Some(self.clone()));
+        let checked = checked.map_err(Call::into_error)?;
+        let checked = checked.ask_external().await;
+        let checked = checked.map_err(Call::into_error)?;
+        let admitted = checked.admit().await.map_err(Call::into_error)?;
+        admitted.run().await.into_result().await
+    }
+
+    /// Calls this tool and returns the record of the call, which is added to the turn and stored. Every result is in the record,
+    /// including invalid arguments, a denial or a failure.
+    ///
+    /// To call a tool of the turn by name, use [`DispatchContext::call`].
+    pub async fn call_and_record(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Arc<ToolCall> {
+        complete_one(self.propose(ctx, args.into()), Some(self.clone())).await
+    }
+
+    fn propose(&self, ctx: &DispatchContext, args: RawArgs) -> Call {
+        Call::new(ctx.clone(), Arc::clone(self.shared_name()), args)
     }
 }

@@ -1,11 +1,9 @@
 //! Recovers calls that were open when their process ended.
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
@@ -14,10 +12,10 @@ use super::guard::CallGuard;
 use super::run::Ran;
 use crate::deadline::{TimeLimit, within};
 use crate::ids::Id;
-use crate::panic::text_of;
 use crate::record::{CallRequest, CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::task::OnDrop;
 use crate::tool::ToolOutput;
-use crate::tool::context::{Call, DispatchContext, Proposed};
+use crate::tool::context::{Call, DispatchContext, Mark, Proposed};
 use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
 /// The result of a call that a dead process left open, for the model.
@@ -99,13 +97,14 @@ impl DispatchContext {
             // It had not started, or it is read-only.
             None => Finding::NotDone,
         });
+        // If this is interrupted, everything stays as it is for the next process that resumes or abandons the turn.
+        let interrupted = OnDrop(|| self.turn().journal().mark(Mark::Incomplete));
         let findings = join_all(findings).await;
         drop(waits);
         if self.cancellation().is_cancelled() {
-            // Reconciliation was interrupted. Leave everything as it is for the next process that resumes or abandons the turn.
-            self.turn().journal().set_incomplete();
             return;
         }
+        std::mem::forget(interrupted);
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
         for ((call, entry), finding) in left.into_iter().zip(findings) {
             let proposed = call.as_ref().and_then(|call| Call::again(self, call));
@@ -163,11 +162,9 @@ impl DispatchContext {
         time: TimeLimit<'_>,
     ) -> Finding {
         let asked = async { policy.reconcile(UnknownCall::new(self, entry)).await };
-        let asked = AssertUnwindSafe(asked).catch_unwind();
         let why = match within(time, self.cancellation(), asked).await {
-            Ok(Ok(Ok(finding))) => return finding,
-            Ok(Ok(Err(error))) => error.to_string(),
-            Ok(Err(panic)) => format!("it panicked: {}", text_of(panic)),
+            Ok(Ok(finding)) => return finding,
+            Ok(Err(error)) => error.to_string(),
             Err(cut) => super::run::describe(cut).1,
         };
         let tool = &entry.tool;

@@ -1,10 +1,15 @@
 //! Runs handlers. No other code does.
+//!
+//! The handler was bound when the arguments were checked: `Handler::bind` deserialises them and returns a closure that
+//! needs only a context. The contract fuzzer uses the same binding and drops it.
+//!
+//! A single call is polled where it is awaited, under `catch_unwind`. Timers are created when the handler is first
+//! pending. Parallel calls are tasks of one set. Blocking handlers run on the blocking pool; on timeout the thread is
+//! detached.
 
 use std::any::Any;
-use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
@@ -13,16 +18,16 @@ use super::admitted::Admitted;
 use super::checked::Checked;
 use super::guard::CallGuard;
 use super::proposed::report_refused;
-use super::result_hooks::through_hooks;
+use super::results::through_hooks;
 use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::EventKind;
 use crate::lease::TurnLease;
-use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
 use crate::task::OnDrop;
 use crate::telemetry::{self, ToolSpan};
+use crate::text::panic_text;
 use crate::tool::context::{Call, Running, ToolContext};
 use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 
@@ -126,11 +131,12 @@ impl Call<Admitted> {
             edited,
             bound,
         } = self.stage.checked;
+        let running = Running::new(self.ctx.turn(), (tool, args), checksum, edited, start);
         let call = Call {
             ctx: self.ctx,
             request: self.request,
             recorded: self.recorded,
-            stage: Running::new((tool, args), checksum, edited, start),
+            stage: running,
         };
         (Arc::new(call), bound)
     }
@@ -159,28 +165,19 @@ async fn perform(
 ) -> (Result<ToolOutput, Error>, bool) {
     let (time, cancellation) = (call.stage.time(start), call.ctx.cancellation());
     match work {
-        Work::Async(mut future) => {
+        Work::Async(future) => {
+            let mut work = AssertUnwindSafe(future).catch_unwind();
             // Many handlers complete on the first poll. Then no timer is needed. The rest is boxed, here and above, to keep the
             // future small.
-            let first = poll_fn(|cx| {
-                Poll::Ready(catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))))
-            });
-            let ended = match first.await {
-                Ok(Poll::Ready(Ok(output))) => return (Ok(output), false),
-                Ok(Poll::Ready(Err(error))) => Ok(Ok(Err(error))),
-                Ok(Poll::Pending) => {
-                    let caught = AssertUnwindSafe(future.as_mut()).catch_unwind();
-                    Box::pin(within(time, cancellation, caught)).await
-                }
-                Err(panic) => Ok(Err(panic)),
+            let ended = match (&mut work).now_or_never() {
+                Some(ended) => Ok(ended),
+                None => Box::pin(within(time, cancellation, work)).await,
             };
             let result = match ended {
-                Ok(Ok(Ok(output))) => Ok(output),
-                Ok(Ok(Err(error))) => Err(error.into_error(call.stage.tool.name())),
+                Ok(Ok(result)) => result.map_err(|error| error.into_error(call.stage.tool.name())),
                 Ok(Err(panic)) => Err(panicked(panic).into_error(call.stage.tool.name())),
                 Err(cut) => Err(cut_off(cut, &call.stage.tool, true)),
             };
-            drop_quietly(future);
             (result, false)
         }
         Work::Blocking(work) => Box::pin(perform_blocking(work, call, start)).await,
@@ -193,15 +190,9 @@ async fn perform_blocking(
     start: Instant,
 ) -> (Result<ToolOutput, Error>, bool) {
     let failed = |error: ToolError| (Err(error.into_error(call.stage.tool.name())), false);
-    // Checked first, because spawning outside of a runtime panics.
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return failed(ToolError::internal(
-            "a blocking handler requires a tokio runtime",
-        ));
-    };
     let here = telemetry::here();
     let work = move || here.in_scope(|| catch_unwind(AssertUnwindSafe(work)));
-    let mut thread = runtime.spawn_blocking(work);
+    let mut thread = tokio::task::spawn_blocking(work);
     // If the caller stops waiting, work without a thread never runs, and a running thread is detached.
     let abort = thread.abort_handle();
     let _abort = OnDrop(|| abort.abort());
@@ -216,7 +207,7 @@ async fn perform_blocking(
 }
 
 fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
-    ToolError::internal(format!("the handler panicked: {}", text_of(panic)))
+    ToolError::internal(format!("the handler panicked: {}", panic_text(panic)))
 }
 
 /// Returns the code, the message for operators and the text for the model.

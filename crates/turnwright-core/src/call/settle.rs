@@ -1,13 +1,15 @@
-//! Turns outcomes into records.
+//! Turns outcomes into records, also of calls that ran elsewhere.
+//!
+//! Whether a result is inline is decided here, once. Small results are stored in the record: up to 4 KiB, inline
+//! results up to 64 KiB.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::{io, str};
 
 use bytes::BytesMut;
-use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
+use super::guard::CallGuard;
 use super::run::{Ran, cut_off};
 use super::spool::content_of;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
@@ -15,11 +17,11 @@ use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::media::Media;
-use crate::panic::text_of;
-use crate::record::{Record, Settled, ToolCall, ToolResults};
+use crate::record::{CallState, Record, Settled, ToolCall, ToolResults};
 use crate::spool::{Body, ByteStream};
-use crate::tool::context::{Call, Running};
-use crate::tool::{Content, ToolOutput};
+use crate::text::shortened;
+use crate::tool::context::{Call, Mark, Proposed, Running};
+use crate::tool::{Content, IntoToolResult, Tool, ToolOutput};
 
 impl Ran {
     /// Stores the result and records the call. Decides whether the result is inlined into the prompt.
@@ -60,7 +62,7 @@ impl Ran {
             Some(guard) => {
                 let settled = Box::pin(guard.settle(settled, state)).await;
                 let ctx = &call.ctx;
-                if ctx.turn().journal().is_taken_over()
+                if ctx.turn().journal().is(Mark::TakenOver)
                     && let Some(record) = &settled
                 {
                     // No stored record will refer to its bytes.
@@ -168,8 +170,7 @@ fn not_stored(call: &Call<Running>, error: &Error, settled: &mut Settled) {
     settled.trusted = false;
 }
 
-/// Runs within the timeout of the call, until cancelled. The spool and its readers are user code: a panic in them is a storage
-/// error.
+/// Runs within the timeout of the call, until cancelled.
 async fn in_time<T>(
     call: &Call<Running>,
     work: impl Future<Output = io::Result<T>>,
@@ -178,20 +179,11 @@ async fn in_time<T>(
     let waited = call.stage.waits.so_far();
     let deadline = call.stage.deadline.and_then(|end| end.checked_add(waited));
     let left = deadline.map(|end| end.saturating_duration_since(now));
-    let work = AssertUnwindSafe(work).catch_unwind();
-    match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
-        Ok(Ok(Ok(stored))) => Ok(stored),
-        Ok(Ok(Err(error))) => Err(Error::new(
-            ErrorCode::SPOOL_ERROR,
-            "the result could not be stored",
-        )
-        .with_source(error)),
-        Ok(Err(panic)) => {
-            let message = format!("the spool panicked: {}", text_of(panic));
-            Err(Error::new(ErrorCode::SPOOL_ERROR, message))
-        }
-        Err(cut) => Err(cut_off(cut, &call.stage.tool, true)),
-    }
+    let done = within(TimeLimit::from_now(left), ctx.cancellation(), work).await;
+    let stored = done.map_err(|cut| cut_off(cut, &call.stage.tool, true))?;
+    stored.map_err(|error| {
+        Error::new(ErrorCode::SPOOL_ERROR, "the result could not be stored").with_source(error)
+    })
 }
 
 /// An inline result of at most this many bytes is stored in the record of its call instead of the spool.
@@ -276,17 +268,61 @@ async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
 const MAX_FAILURE_LEN: usize = 8 * 1024;
 
 fn failure(error: &Error) -> ToolResults {
-    let text = error.model_text();
-    let end = text.floor_char_boundary(MAX_FAILURE_LEN);
-    let shown = text.get(..end).unwrap_or(text);
-    ToolResults::Failure(match text.len() - end {
-        0 => shown.to_owned(),
-        omitted => format!("{shown}… ({omitted} more bytes omitted)"),
-    })
+    ToolResults::Failure(shortened(error.model_text(), MAX_FAILURE_LEN).into_owned())
 }
 
 impl Call<Running> {
     fn record(&self, settled: Settled) -> Arc<ToolCall> {
         ToolCall::open((*self.request).clone(), self.stage.checksum).closed(settled)
+    }
+}
+
+impl Call<Proposed> {
+    /// Settles the call with an external result: of a tool that the model server ran, of a cache, or of another process. Nothing
+    /// is checked, approved or run.
+    ///
+    /// The result becomes a record of the turn like that of a handler: large content goes to the spool, and the model reads it
+    /// inside an envelope. If the dispatch has a tool of that name, its artifact kind, inline rule and size limit apply. The
+    /// result is never trusted. `Err(ToolError)` becomes a failed call. Result hooks ([`ResultHook`](crate::tool::ResultHook))
+    /// see the result first.
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let ctx = DispatchContext::standalone();
+    /// // The model server has searched the web itself:
+    /// let call = ctx
+    ///     .propose("web_search", r#"{"query": "rust 1.95"}"#)
+    ///     .settle_with("Rust 1.95 was released on 16 April 2026.")
+    ///     .await;
+    /// assert!(call.is_complete() && !call.is_trusted());
+    /// assert_eq!(call.text().await.as_deref(), Some("Rust 1.95 was released on 16 April 2026."));
+    /// # });
+    /// ```
+    pub async fn settle_with(self, result: impl IntoToolResult) -> Arc<ToolCall> {
+        let result = result.into_tool_result();
+        let name = &self.request.name;
+        let own = self.ctx.tools().get(name);
+        let tool = Tool::external(name, own.as_ref());
+        let result = match result {
+            Ok(output) => Ok(output.untrusted()),
+            Err(error) => Err(error.into_error(name)),
+        };
+        let checksum = self.request.checksum();
+        let open = ToolCall::open((*self.request).clone(), checksum);
+        let mut guard = CallGuard::new(&self.ctx, Some(open));
+        guard.mark_started(&tool, None, None);
+        guard.started();
+        let args = tool.any_args(&self.request.raw);
+        let running = Running::new(self.turn(), (tool, args), checksum, false, Instant::now());
+        let ran = Ran {
+            call: Arc::new(self.enter(|Proposed| running)),
+            result,
+            guard: Some(guard),
+            state: CallState::Done,
+            started: true,
+        };
+        Box::pin(async { ran.through_hooks().await.settle().await }).await
     }
 }

@@ -1,4 +1,8 @@
 //! Stores results in the spool, or shares bytes that a record already has.
+//!
+//! A returned artifact is shared within its conversation, and otherwise copied. A store deletes bytes that no record
+//! names, and bytes of another conversation could be deleted between the end of the handler and the write of the
+//! record.
 
 use std::io;
 

@@ -242,7 +242,7 @@ impl DispatchContextBuilder {
             hub: Arc::new(hub.capacity(1)),
             answer: None,
             outer: None,
-            inherits: true,
+            inherit_rules: true,
             settings: TurnSettings::default(),
             runtime: None,
         }))

@@ -101,30 +101,6 @@ where
     }
 }
 
-// A generic implementation for `Box` would conflict with the one for closures: `Box<F>` is a closure if `F` is one.
-#[async_trait]
-impl Executor for Box<dyn Executor> {
-    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        (**self).execute(ctx).await
-    }
-
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn model(&self) -> Option<&str> {
-        (**self).model()
-    }
-
-    fn server(&self) -> Option<(&str, u16)> {
-        (**self).server()
-    }
-
-    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
-        (**self).check_tools(tools)
-    }
-}
-
 #[async_trait]
 impl<E: Executor + ?Sized> Executor for Arc<E> {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {

@@ -16,17 +16,13 @@
 mod builder;
 mod executor;
 mod reporter;
-mod text_writer;
-mod tool_call_writer;
 
 #[cfg(test)]
 mod tests;
 
 #[doc(no_inline)]
 pub use crate::tool::context::Signal;
-pub use crate::usage::{FinishReason, ModelUsage};
+pub use crate::usage::{FinishReason, ModelRequest, ModelUsage};
 pub use builder::DispatchContextBuilder;
 pub use executor::Executor;
-pub use reporter::Reporter;
-pub use text_writer::TextWriter;
-pub use tool_call_writer::ToolCallWriter;
+pub use reporter::{Reporter, TextWriter, ToolCallWriter};

@@ -12,7 +12,6 @@ use parking_lot::RwLock;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::Event;
-use crate::panic::drop_quietly;
 use crate::task::OnDrop;
 
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -108,9 +107,7 @@ impl EventBus {
             let list = Arc::clone(&observers.list.read());
             for (_, observe) in list.iter() {
                 // A panic in an observer does not affect the turn.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observe(event))) {
-                    drop_quietly(panic);
-                }
+                drop(catch_unwind(AssertUnwindSafe(|| observe(event))));
             }
         }
     }

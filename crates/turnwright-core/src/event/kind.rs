@@ -13,7 +13,7 @@ use super::Level;
 use crate::effects::Effects;
 use crate::error::Error;
 use crate::gate::{GateEnd, OpenGate, TurnWaiting};
-use crate::outcome::{TurnHeld, TurnOutcome, TurnStatus};
+use crate::outcome::{TurnHeld, TurnOutcome};
 use crate::principal::Principal;
 use crate::record::{Message, Record, TaintSource, Thought, ToolCall, TurnState};
 use crate::schema::{Fault, Repair};
@@ -72,7 +72,8 @@ pub enum EventKind {
         checksum: Arc<str>,
         /// The name of the tool.
         tool: Arc<str>,
-        /// The fingerprint of the tool.
+        /// The fingerprint of the tool. Not part of the JSON.
+        #[serde(skip_serializing)]
         fingerprint: Arc<str>,
         /// The declared effects of the tool.
         effects: Effects,
@@ -335,12 +336,7 @@ impl EventKind {
             message: match (waiting, held) {
                 (Some(waiting), _) => Some(waiting.to_string()),
                 (_, Some(held)) => Some(held.to_string()),
-                _ => error.as_ref().map(|error| match outcome.status {
-                    TurnStatus::Failed(_) | TurnStatus::Nacked(_) => {
-                        error.code().meaning().to_owned()
-                    }
-                    _ => error.message().to_owned(),
-                }),
+                _ => (outcome.status.failure()).map(|failure| failure.public_message().to_owned()),
             },
             blocked_by: other.filter(|other| **other != outcome.turn_id).cloned(),
             gates: waiting.map_or_else(Vec::new, |waiting| waiting.gates.clone()),
@@ -474,27 +470,12 @@ impl fmt::Debug for EventKind {
         if let Some(id) = self.id() {
             debug.field("id", &id);
         }
-        match self {
-            EventKind::ToolCallRefused { tool, .. }
-            | EventKind::ToolExecutionStart { tool, .. }
-            | EventKind::ToolExecutionProgress { tool, .. }
-            | EventKind::ToolExecutionEnd { tool, .. } => debug.field("tool", tool),
-            EventKind::Warning { message }
-            | EventKind::Log { message, .. }
-            | EventKind::Error { message, .. } => debug.field("message", message),
-            EventKind::IterationStart { iteration } | EventKind::IterationEnd { iteration } => {
-                debug.field("iteration", iteration)
-            }
-            EventKind::Compacted(compacted) => debug.field("compacted", compacted),
-            EventKind::Usage(usage) => debug.field("tokens", &usage.tokens),
-            EventKind::LeaseWait { held_by, at_most } => {
-                debug.field("held_by", held_by).field("at_most", at_most)
-            }
-            EventKind::TurnEnd { status, code, .. } => {
-                debug.field("status", status).field("code", code)
-            }
-            _ => &mut debug,
-        };
+        if let EventKind::Warning { message }
+        | EventKind::Log { message, .. }
+        | EventKind::Error { message, .. } = self
+        {
+            debug.field("message", message);
+        }
         debug.finish_non_exhaustive()
     }
 }

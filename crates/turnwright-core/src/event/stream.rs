@@ -31,7 +31,7 @@ pub(crate) struct EventHub {
     /// How many events a reader may lag behind before deltas are merged.
     capacity: usize,
     /// Whether a reader can attach later. Events are logged for it.
-    keeps_log: bool,
+    keep_log: bool,
     state: Mutex<State>,
 }
 
@@ -54,7 +54,7 @@ impl EventHub {
             conversation_id,
             observers: EventBus::default(),
             capacity: usize::MAX,
-            keeps_log: false,
+            keep_log: false,
             state: Mutex::default(),
         }
     }
@@ -72,7 +72,7 @@ impl EventHub {
 
     /// Logs events for readers that attach later.
     pub(crate) fn keep_log(mut self, keep: bool) -> Self {
-        self.keeps_log = keep;
+        self.keep_log = keep;
         self
     }
 
@@ -112,7 +112,7 @@ impl EventHub {
 
     /// Returns whether events have a reader or may get one later.
     pub(crate) fn may_have_readers(&self) -> bool {
-        self.keeps_log || self.has_readers()
+        self.keep_log || self.has_readers()
     }
 
     /// Returns whether the stream has readers now.
@@ -151,7 +151,7 @@ impl EventHub {
         if ends && std::mem::replace(&mut state.ended, true) {
             return;
         }
-        let read = (ends || !state.ended) && (self.keeps_log || !state.readers.is_empty());
+        let read = (ends || !state.ended) && (self.keep_log || !state.readers.is_empty());
         if !observed && !read {
             return;
         }
@@ -194,11 +194,11 @@ impl EventHub {
             return;
         }
         let mut wakers = Wakers::default();
-        for reader in state.readers.iter_mut().filter(|reader| reader.replays) {
+        for reader in state.readers.iter_mut().filter(|reader| reader.replay) {
             reader.fill(std::iter::once(event.clone()));
             wakers.add(reader.take_waker());
         }
-        if self.keeps_log {
+        if self.keep_log {
             state.log.push(event);
         }
         state.ended = ends;
@@ -207,7 +207,7 @@ impl EventHub {
     }
 
     fn add(&self, state: &mut State, event: Event) -> Wakers {
-        if self.keeps_log && is_logged(&event.kind) {
+        if self.keep_log && is_logged(&event.kind) {
             state.log.push(event.clone());
         }
         if let Some(id) = settled(&event.kind) {
@@ -218,8 +218,8 @@ impl EventHub {
 
     /// Starts a text with an id.
     pub(crate) fn open_text(&self, kind: TextKind, id: Arc<str>) -> TextRef {
-        let keeps = self.keeps_log || !matches!(kind, TextKind::ToolCall { .. });
-        let text = OpenText::new(kind, Arc::clone(&id), keeps);
+        let keep = self.keep_log || !matches!(kind, TextKind::ToolCall { .. });
+        let text = OpenText::new(kind, Arc::clone(&id), keep);
         let mut state = self.state.lock();
         state.texts.push(Some(text));
         let slot = state.texts.len() - 1;

@@ -15,11 +15,12 @@ use crate::gate::{GateEnd, OpenGate};
 use crate::media::{Media, MediaKind};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::record::{
-    ConversationInfo, GateKind, Lease, Memory, Message, Record, RecordKind, Retrievable,
-    StandingInstruction, TaintSource, Thought, ToolCall, ToolResults, TurnRecord, TurnState,
+    ByteResolver, CallState, ConversationInfo, Denial, GateKind, Lease, LedgerEntry, Memory,
+    Message, Record, RecordKind, Retrievable, Settled, StandingInstruction, TaintSource, Thought,
+    ToolCall, ToolResults, TurnRecord, TurnState,
 };
 use crate::schema::Fault;
-use crate::spool::MemoryReader;
+use crate::spool::{MemoryReader, MemorySpool};
 use crate::trust::TrustTier;
 use crate::usage::{ModelUsage, Usage};
 
@@ -221,6 +222,7 @@ fn events_have_the_fields_of_their_schema() {
     let examples = kinds.map(|kind| serde_json::to_value(hub.event(kind)).unwrap());
     check_all::<Event>(&examples);
     check_complete::<Event>(&examples);
+    assert!(!json!(examples).to_string().contains("fingerprint"));
 }
 
 #[test]
@@ -252,7 +254,30 @@ fn records_have_the_fields_of_their_schema_and_nothing_internal() {
         renewals: 0,
     };
     let agent = Message::agent("researcher", "I found it.").media(picture());
-    let records: [Record; 10] = [
+    let ledger = LedgerEntry {
+        idempotency_key: "checksum-1".to_owned(),
+        turn_id: "t".into(),
+        tool_call: "c".to_owned(),
+        checksum: "checksum-2".to_owned(),
+        ordinal: Some(1),
+        tool: "pay".into(),
+        fingerprint: "checksum-3".to_owned(),
+        args: json!({ "cents": 7 }),
+        state: CallState::Done,
+        started_at: SystemTime::now(),
+        ended_at: Some(SystemTime::now()),
+    };
+    let pay = || ToolCall::builder("pay", r#"{"cents": 7}"#);
+    let failed = pay().results(ToolResults::Failure("no money".to_owned()));
+    let edited = pay().edited_args(json!({ "cents": 1 }));
+    let denied = pay().build().unwrap().closed(Settled {
+        denial: Some(Box::new(Denial {
+            reason: "checksum-4".to_owned(),
+            sources: vec![TaintSource::new(RecordKind::Message, "checksum-5")],
+        })),
+        ..Settled::refusal("not approved")
+    });
+    let records: [Record; 14] = [
         StandingInstruction::new("Be brief.")
             .build()
             .unwrap()
@@ -271,6 +296,10 @@ fn records_have_the_fields_of_their_schema_and_nothing_internal() {
             .build()
             .unwrap()
             .into(),
+        Arc::new(ledger).into(),
+        failed.build().unwrap().into(),
+        edited.build().unwrap().into(),
+        denied.into(),
     ];
     let shown = records.map(|record| {
         let value = serde_json::to_value(&record).unwrap();
@@ -280,7 +309,15 @@ fn records_have_the_fields_of_their_schema_and_nothing_internal() {
     check_all::<Record>(&shown);
     let text = json!(shown).to_string();
     let internal = [
-        "spool", "sha256", "checksum", "host-7", "fencing", "nonce", "stash", "SELECT",
+        "spool",
+        "sha256",
+        "checksum",
+        "host-7",
+        "fencing",
+        "nonce",
+        "stash",
+        "SELECT",
+        "fingerprint",
     ];
     for word in internal {
         assert!(!text.contains(word), "{word}: {text}");
@@ -288,6 +325,34 @@ fn records_have_the_fields_of_their_schema_and_nothing_internal() {
     // A short result is shown, wherever its bytes are.
     assert_eq!(shown[5]["results"]["artifacts"][0]["text"], "sunny");
     assert_eq!(shown[5]["args"], json!({ "city": "Paris" }));
+    let [
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        gate,
+        _,
+        _,
+        ledger,
+        failed,
+        edited,
+        denied,
+    ] = shown;
+    assert_eq!(gate["answer"], json!({ "decision": "approve" }));
+    assert_eq!(
+        (&ledger["state"], &ledger["args"]),
+        (&json!("done"), &json!({ "cents": 7 }))
+    );
+    assert_eq!(failed["results"], json!({ "failure": "no money" }));
+    assert_eq!(edited["editedArgs"], json!({ "cents": 1 }));
+    assert_eq!(denied["results"], json!({ "refusal": "not approved" }));
+    let flags = |call: &Value| (call["isError"] == true, call["denied"] == true);
+    assert_eq!(flags(&failed), (true, false));
+    assert_eq!(flags(&edited), (false, false));
+    assert_eq!(flags(&denied), (true, true));
 }
 
 fn failure() -> Option<crate::record::TurnFailure> {
@@ -330,6 +395,14 @@ fn the_end_of_a_turn_says_why_without_the_details_for_operators() {
         ),
     ] {
         let failed = TurnStatus::Failed(Error::new(code, "postgres://db-7"));
+        // The record of the turn says the same, also after it was stored.
+        let turn = TurnRecord::begin("t".into(), Vec::new());
+        let turn = turn.ended(TurnState::Failed, failed.failure());
+        let stored = Record::from(Arc::new(turn)).to_json().unwrap();
+        let resolver = ByteResolver::new(Arc::new(MemorySpool::default()));
+        let read = Record::from_json(RecordKind::Turn, &stored, &resolver).unwrap();
+        let read = serde_json::to_value(read).unwrap();
+        assert_eq!(read["error"]["message"], expected);
         assert_eq!(message(failed).as_deref(), Some(expected));
     }
     let repeated = Limit::RepeatedCall {

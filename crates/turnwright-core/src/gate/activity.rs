@@ -1,5 +1,9 @@
 //! Tracks whether a turn can only wait, and suspends it.
 //!
+//! The decision to suspend is made under the same lock that lets a waiter continue, and it removes the gates from the
+//! table. So an accepted answer is always processed first. After that the turn stores only its end, and dropped guards
+//! leave their calls open for the next run.
+//!
 //! A turn has a main task, which runs layers and the executor, and calls that the main task waits for:
 //!
 //! ```text
@@ -193,6 +197,15 @@ impl Activity {
     /// Returns the ids of the gates at which the turn waits.
     pub(crate) fn gates(&self) -> Vec<Arc<str>> {
         self.state.lock().gates.keys().cloned().collect()
+    }
+
+    /// Returns the ids of the gates without whose answers a suspended turn cannot go on. Empty if something was not started.
+    pub(crate) fn waits_only_at(&self) -> Vec<Arc<str>> {
+        let state = self.state.lock();
+        if state.not_started > 0 {
+            return Vec::new();
+        }
+        state.gates.keys().cloned().collect()
     }
 
     pub(crate) fn status(&self) -> TurnActivity {

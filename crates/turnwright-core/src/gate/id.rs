@@ -1,4 +1,8 @@
 //! Gate ids, which are the same whenever a turn reaches the same gate again.
+//!
+//! Gates outside of calls are numbered by step. A step is the turn's input or output, or one of the three parts of an
+//! iteration. A resumed turn continues in the step where it waited, so each gate has its id again and no later one has
+//! it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,15 +53,6 @@ impl Step {
     }
 }
 
-/// The position of a gate in its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GatePlace {
-    /// The step, for a gate outside of calls.
-    pub(crate) step: Option<Step>,
-    /// Its number among the gates of the same kind in its step or call, starting at 1.
-    pub(crate) number: u64,
-}
-
 /// Numbers the gates of a turn.
 #[derive(Default)]
 pub(crate) struct GateNumbers(Mutex<Counts>);
@@ -82,17 +77,19 @@ impl GateNumbers {
         self.0.lock().step = step;
     }
 
-    /// Returns the position of the next gate of this kind.
-    pub(crate) fn next(&self, kind: &GateKind, tool_call: Option<&Arc<str>>) -> GatePlace {
+    /// Returns the position of the next gate of this kind: the step, for a gate outside of calls, and its number among the gates of
+    /// the same kind in its step or call, starting at 1.
+    pub(crate) fn next(
+        &self,
+        kind: &GateKind,
+        tool_call: Option<&Arc<str>>,
+    ) -> (Option<Step>, u64) {
         let mut counts = self.0.lock();
         let step = tool_call.is_none().then_some(counts.step);
         let key = (kind.clone(), tool_call.cloned(), step);
         let count = counts.passed.entry(key).or_default();
         *count += 1;
-        GatePlace {
-            step,
-            number: *count,
-        }
+        (step, *count)
     }
 }
 

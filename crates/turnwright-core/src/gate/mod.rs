@@ -16,14 +16,11 @@
 //! ```
 
 mod activity;
-pub(crate) mod approval_answer;
 mod check;
-mod closed;
 mod gates;
 mod id;
 mod replay;
 mod table;
-mod turn_waiting;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -32,16 +29,12 @@ use serde_json::Value;
 
 pub use crate::record::{GateAnswer, GateDecision, GateKind};
 pub use activity::TurnActivity;
-pub(crate) use approval_answer::Approval;
-pub use gates::{Gates, OpenGate};
-
-pub use turn_waiting::TurnWaiting;
+pub use gates::{GateEnd, Gates, OpenGate, TurnWaiting};
 
 pub(crate) use activity::{Tracked, Wait, Waiter};
 pub(crate) use check::{admitted, check};
-pub(crate) use closed::GateClosed;
-pub use closed::GateEnd;
-pub(crate) use id::{GatePlace, Step, gate_id};
+pub(crate) use gates::GateClosed;
+pub(crate) use id::{Step, gate_id};
 pub(crate) use replay::usable_answer;
 pub(crate) use table::{Received, TurnGates, Waiting};
 
@@ -122,21 +115,6 @@ impl TurnGate {
             },
             schema: None,
         }
-    }
-
-    /// Limits how long a process waits, without limiting how long the gate stays open in the store.
-    pub(crate) fn process_timeout(mut self, limit: Duration) -> Self {
-        self.process_timeout = Some(limit);
-        self
-    }
-
-    /// Adds a check of answers, in addition to the schema.
-    pub(crate) fn accepting(
-        mut self,
-        accepts: impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static,
-    ) -> Self {
-        self.accepts = Some(Arc::new(accepts));
-        self
     }
 
     /// Returns how long a process waits here, if the gate was opened at this time in an earlier run.

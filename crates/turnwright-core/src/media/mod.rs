@@ -15,30 +15,26 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-mod base64_stream;
-mod builder;
 mod descriptor;
 mod kind;
 mod reader;
-mod sniff;
 
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderStringWriter;
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
 
 #[doc(no_inline)]
 pub use crate::spool::MemoryReader;
-use base64_stream::Base64Stream;
-pub use builder::MediaBuilder;
-pub use descriptor::MediaDescriptor;
-pub use kind::{MediaKind, ModalityHazard};
+pub use descriptor::{MediaBuilder, MediaDescriptor};
+pub use kind::{MediaKind, ModalityHazard, sniff};
 pub use reader::MediaReader;
-pub use sniff::sniff;
 
 use crate::spool::{ByteReader, ByteStream, Spooled};
 use crate::trust::TrustTier;
@@ -148,14 +144,9 @@ impl Media {
         text: impl Into<String>,
         tier: TrustTier,
     ) -> Self {
-        let mut described = (*self.described).clone();
-        described.derive(name.into(), text.into(), tier);
-        Media {
-            described: Arc::new(described),
-            reader: Arc::clone(&self.reader),
-            spooled: self.spooled.clone(),
-            in_place: self.in_place,
-        }
+        let mut media = self.clone();
+        Arc::make_mut(&mut media.described).derive(name.into(), text.into(), tier);
+        media
     }
 
     /// Returns the id of the spool entry, if a spool has the bytes. A store saves the id, not the bytes.
@@ -236,17 +227,12 @@ impl Media {
     /// # Errors
     /// Returns an error if the bytes cannot be read.
     pub async fn base64(&self) -> io::Result<String> {
-        let mut stream = self.base64_stream().await?;
-        let mut all = String::new();
+        let mut stream = self.stream().await?;
+        let mut all = EncoderStringWriter::new(&STANDARD);
         while let Some(piece) = stream.next().await {
-            all.push_str(&piece?);
+            all.write_all(&piece?)?;
         }
-        Ok(all)
-    }
-
-    /// Opens a stream of the bytes as base64. The concatenated pieces equal [`Media::base64`].
-    pub(crate) async fn base64_stream(&self) -> io::Result<Base64Stream> {
-        Ok(Base64Stream::new(self.stream().await?))
+        Ok(all.into_inner())
     }
 }
 

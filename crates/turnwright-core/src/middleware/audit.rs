@@ -3,18 +3,20 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use super::audited_call::AuditedCall;
+use crate::effects::Effects;
 use crate::error::BoxError;
 use crate::event::{Event, EventKind};
 use crate::gate::GateKind;
-use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
+use crate::text::panic_text;
 use crate::tool::context::{TurnContext, WeakTurnContext};
 
 /// Receives audited calls. Implemented for closures that take an [`AuditedCall`].
@@ -157,7 +159,7 @@ impl Watch {
         match &event.kind {
             EventKind::GateOpened(gate) if gate.kind == GateKind::Approval => {
                 if let Some(call) = &gate.tool_call {
-                    self.note(call, |call| call.gate = Some(Arc::clone(&gate.id)));
+                    self.update(call, |call| call.gate = Some(Arc::clone(&gate.id)));
                 }
             }
             EventKind::ToolCallRefused {
@@ -166,7 +168,7 @@ impl Watch {
                 tool,
                 code,
                 ..
-            } => self.note(id, |call| {
+            } => self.update(id, |call| {
                 (call.checksum, call.tool) = (checksum.to_string(), Arc::clone(tool));
                 call.code = Some(code);
             }),
@@ -178,7 +180,7 @@ impl Watch {
                 effects,
                 args,
                 ..
-            } => self.note(id, |call| {
+            } => self.update(id, |call| {
                 (call.checksum, call.tool) = (checksum.to_string(), Arc::clone(tool));
                 call.fingerprint = Some(Arc::clone(fingerprint));
                 call.effects = Some(*effects);
@@ -191,7 +193,7 @@ impl Watch {
                 code,
                 abandoned,
                 ..
-            } => self.note(id, |call| {
+            } => self.update(id, |call| {
                 (call.duration, call.abandoned) = (Some(*duration), *abandoned);
                 call.code = *code;
             }),
@@ -207,7 +209,7 @@ impl Watch {
         }
     }
 
-    fn note(&self, id: &Arc<str>, what: impl FnOnce(&mut AuditedCall)) {
+    fn update(&self, id: &Arc<str>, what: impl FnOnce(&mut AuditedCall)) {
         let mut seen = self.seen.lock();
         let call = seen.calls.entry(Arc::clone(id));
         what(call.or_insert_with(|| self.unknown(id)));
@@ -277,7 +279,7 @@ impl Watch {
         let id = Arc::clone(&call.id);
         // The sink is user code and may panic.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sink.record(call))) {
-            let why = text_of(panic);
+            let why = panic_text(panic);
             turn.warn(format!(
                 "the audit did not record call {id}: its sink panicked: {why}"
             ));
@@ -286,3 +288,67 @@ impl Watch {
 }
 
 debug_fields!(Audit { args });
+
+/// A completed call, as reported by [`audit`]. Serialises as a flat object.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AuditedCall {
+    /// The conversation id.
+    pub conversation: Arc<str>,
+    /// The turn id.
+    pub turn_id: Arc<str>,
+    /// The call id.
+    pub id: Arc<str>,
+    /// The checksum of the call. Equal calls have equal checksums.
+    pub checksum: String,
+    /// The tool name as proposed by the model.
+    pub tool: Arc<str>,
+    /// The fingerprint of the tool that ran.
+    pub fingerprint: Option<Arc<str>>,
+    /// The declared effects of the tool that ran.
+    pub effects: Option<Effects>,
+    /// The arguments that the call ran with, or the proposed arguments if nothing ran. `None` unless enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Value>,
+    /// Whether a policy or an approver changed the arguments.
+    pub edited: bool,
+    /// Whether the handler was started.
+    pub ran: bool,
+    /// Whether the call was refused or failed.
+    pub is_error: bool,
+    /// The error code, if the call was refused or failed.
+    pub code: Option<&'static str>,
+    /// How long the handler ran.
+    #[serde(rename = "durationMs", serialize_with = "as_millis")]
+    pub duration: Option<Duration>,
+    /// Whether the thread of the handler was detached and may still be running.
+    pub abandoned: bool,
+    /// The gate at which approval was requested. If the call ran, it was approved there.
+    pub gate: Option<Arc<str>>,
+    /// Whether the result was recorded.
+    pub recorded: bool,
+    /// When the call was settled, or when the turn ended if it could not be settled.
+    #[serde(rename = "endedAtMs", serialize_with = "since_epoch")]
+    pub ended_at: SystemTime,
+}
+
+fn as_millis<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => serializer.serialize_f64(duration.as_secs_f64() * 1000.0),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn since_epoch<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+// Omits the arguments, which may contain secrets.
+debug_fields!(AuditedCall {
+    id,
+    tool,
+    ran,
+    is_error
+});

@@ -1,6 +1,5 @@
 //! Adds tools at the start of a turn.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +9,8 @@ use futures_util::future::BoxFuture;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::effects::OnCollision;
-use crate::error::{BoxError, Error, ErrorCode};
-use crate::panic::text_of;
+use crate::error::BoxError;
 use crate::pipeline::{Middleware, Next};
-use crate::schema::escape;
 use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 use crate::tool::registry::ToolRegistry;
@@ -101,61 +98,27 @@ impl FetchTools {
         self
     }
 
-    async fn fetch(&self, ctx: &TurnContext) -> Fetched {
-        // The function that creates the future may panic too.
-        let work = async { (self.fetch)(ctx.clone()).await };
-        let work = AssertUnwindSafe(work).catch_unwind();
+    /// Adds all of the fetched tools, or none.
+    async fn add_to(&self, ctx: &TurnContext) -> Result<(), BoxError> {
         let time = TimeLimit::from_now(self.timeout);
-        match within(time, ctx.cancellation(), work).await {
-            Ok(Ok(fetched)) => fetched,
-            Ok(Err(panic)) => Err(format!("fetching tools panicked: {}", text_of(panic)).into()),
-            Err(Cut::Timeout(limit)) => {
-                Err(format!("fetching tools did not complete within {limit:?}").into())
-            }
-            Err(Cut::Cancelled) => Err("the turn was cancelled while fetching tools".into()),
-        }
+        let fetched = within(time, ctx.cancellation(), (self.fetch)(ctx.clone())).await;
+        let fetched = fetched.map_err(|cut| match cut {
+            Cut::Timeout(limit) => format!("fetching tools did not complete within {limit:?}"),
+            Cut::Cancelled => "the turn was cancelled while fetching tools".to_owned(),
+        })?;
+        let fetched = ToolRegistry::new(fetched?)?;
+        Ok(ctx.tools().merge_from(&fetched, OnCollision::Error)?)
     }
-}
-
-/// Adds all of these tools, or none.
-fn add(registry: &ToolRegistry, fetched: Vec<Tool>) -> Result<(), Error> {
-    // The fetched tools must not collide with each other.
-    let fetched = ToolRegistry::new(fetched)?.all();
-    let mut welcome = Vec::with_capacity(fetched.len());
-    for tool in fetched {
-        match (registry.get(tool.name()), tool.on_collision()) {
-            (None, _) | (Some(_), OnCollision::Replace) => welcome.push(tool),
-            (Some(_), OnCollision::Keep) => {}
-            (Some(there), OnCollision::Error) => return Err(clash(&there, &tool)),
-        }
-    }
-    for tool in welcome {
-        registry.register_overwriting(tool);
-    }
-    Ok(())
-}
-
-fn clash(there: &Tool, fetched: &Tool) -> Error {
-    let message = format!(
-        "the fetched tool `{}` (\"{}\") collides with an existing tool of the same name (\"{}\"): set `on_collision` on the \
-         fetched tool",
-        fetched.name(),
-        escape(fetched.description(), 80),
-        escape(there.description(), 80),
-    );
-    Error::new(ErrorCode::TOOL_ALREADY_REGISTERED, message)
 }
 
 #[async_trait]
 impl Middleware<TurnContext> for FetchTools {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-        let fetched = self.fetch(&ctx).await;
-        match fetched.and_then(|fetched| Ok(add(ctx.tools(), fetched)?)) {
-            Ok(()) => {}
-            Err(error) if self.optional => {
-                ctx.warn(format!("continuing without the fetched tools: {error}"));
+        if let Err(error) = self.add_to(&ctx).await {
+            if !self.optional {
+                return Err(error);
             }
-            Err(error) => return Err(error),
+            ctx.warn(format!("continuing without the fetched tools: {error}"));
         }
         next.run().await
     }

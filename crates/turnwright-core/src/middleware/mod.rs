@@ -30,7 +30,6 @@
 //! ```
 
 mod audit;
-mod audited_call;
 mod compact;
 mod fetch_tools;
 mod find_tools;
@@ -40,10 +39,40 @@ mod tool_filter;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{Audit, AuditSink, audit};
-pub use audited_call::AuditedCall;
+pub use audit::{Audit, AuditSink, AuditedCall, audit};
 pub use compact::{Compact, Summariser, SummaryRequest, compact};
 pub use fetch_tools::{FetchTools, fetch_tools};
 pub use find_tools::{FindTools, find_tools};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
 pub use tool_filter::{ToolFilter, tool_filter, tool_filter_by_meta, tool_filter_in};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ahash::RandomState;
+
+use crate::artifact::text::TokenCount;
+use crate::tool::Tool;
+
+/// The tokens of definitions of tools. Each one is counted once.
+#[derive(Default)]
+struct ToolTokens(HashMap<Arc<str>, (Tool, u64), RandomState>);
+
+impl ToolTokens {
+    /// Returns the tokens of these tools, with the encoding of a model.
+    fn of(&mut self, tools: &[Tool], model: &str) -> u64 {
+        let tokens = tools.iter().map(|tool| {
+            let counted = self.0.get(tool.name());
+            if let Some((_, tokens)) = counted.filter(|(other, _)| other.is_same(tool)) {
+                return *tokens;
+            }
+            // A description is always valid JSON.
+            let text = serde_json::to_string(&tool.describe()).unwrap_or_default();
+            let tokens = TokenCount::of_text(&text, model).tokens;
+            let counted = (tool.clone(), tokens);
+            self.0.insert(Arc::clone(tool.shared_name()), counted);
+            tokens
+        });
+        tokens.sum()
+    }
+}

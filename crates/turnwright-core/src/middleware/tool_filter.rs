@@ -99,8 +99,8 @@ pub fn tool_filter_in(
 }
 
 impl ToolFilter {
-    /// Hides tools from the model instead of removing them; they can still be called. A tool hidden by this filter is shown again
-    /// when it passes. Tools hidden by others stay hidden.
+    /// Hides tools from the model instead of removing them; they can still be called. A tool hidden by this filter is shown again,
+    /// after all others, when it passes. Tools hidden by others stay hidden.
     pub fn hide_only(mut self) -> Self {
         self.hides = true;
         self
@@ -125,6 +125,11 @@ impl ToolFilter {
         }
         for (tool, _) in judged.iter().filter(|(_, passes)| !passes) {
             turn.tools().unregister(tool.name());
+            // The tool that an artifact tool had replaced.
+            let replaced = turn.tools().get(tool.name());
+            if replaced.is_some_and(|replaced| !(self.passes)(turn, &replaced)) {
+                turn.tools().unregister(tool.name());
+            }
         }
         Ok(())
     }
@@ -137,7 +142,7 @@ impl ToolFilter {
         for (tool, passes) in judged {
             let (name, ours) = (tool.name(), before.contains(tool.name()));
             if *passes && ours {
-                turn.tools().unhide(name);
+                turn.tools().reveal(name);
             } else if !passes && (ours || !turn.tools().is_hidden(name)) {
                 turn.tools().hide(name);
                 hidden.push(name);

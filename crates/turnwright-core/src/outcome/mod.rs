@@ -1,6 +1,5 @@
 //! The outcome of a turn.
 
-mod limit;
 mod turn_held;
 
 use std::fmt;
@@ -8,8 +7,6 @@ use std::sync::Arc;
 
 pub use crate::record::Limit;
 pub use turn_held::TurnHeld;
-
-pub(crate) use limit::Stop;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -85,6 +82,21 @@ pub enum TurnStatus {
         /// The gates at which it waits. Empty if it was suspended between two iterations.
         gates: Vec<OpenGate>,
     },
+}
+
+/// Why a turn stops early.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    Aborted(String),
+    Limit(Limit),
+    Failed(Error),
+}
+
+impl Limit {
+    /// Converts to an error, for callers that expect an answer.
+    pub(crate) fn to_error(&self) -> Error {
+        Error::new(ErrorCode::TURN_LIMIT, format!("the turn reached {self}"))
+    }
 }
 
 impl TurnOutcome {
@@ -229,6 +241,12 @@ impl TurnStatus {
         self.error().map(|error| TurnFailure {
             code: error.code().as_str().to_owned(),
             message: error.message().to_owned(),
+            meaning: match self {
+                TurnStatus::Failed(_) | TurnStatus::Nacked(_) => {
+                    Some(error.code().meaning().to_owned())
+                }
+                _ => None,
+            },
             reason: match self {
                 TurnStatus::Aborted { reason } => Some(EndReason::Aborted(reason.clone())),
                 TurnStatus::Limit(limit) => Some(EndReason::Limit(limit.clone())),

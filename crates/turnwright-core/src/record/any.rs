@@ -1,4 +1,9 @@
-//! A record of any kind.
+//! A record of any kind: an enum of shared records, each of which has its own id and times.
+//!
+//! Why not `struct Record { id, created_at, updated_at, body: Body }`: events, outcomes, contexts and prompts hand out
+//! `Arc<Message>`, `Arc<ToolCall>` and so on, and each must know its id there. Five of the eleven kinds have other times: ledger
+//! entries, turns and gates start and end, a lease is renewed, and metadata has none. `#[serde(flatten)]` would read the common
+//! part through a buffer.
 
 use std::fmt;
 use std::sync::Arc;

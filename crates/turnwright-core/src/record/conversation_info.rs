@@ -1,4 +1,6 @@
 //! Metadata of a conversation.
+//!
+//! It is a record, so batches, revisions, deletion, export and damage work as for every record. No prompt shows it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

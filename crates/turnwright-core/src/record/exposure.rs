@@ -1,4 +1,10 @@
 //! What the author of a record had read.
+//!
+//! Histories are cut and memories travel, so the originals need not be in the prompt. The mark is set in one place,
+//! when a record is stored. It includes what tools of the provider returned for the response and, for records that
+//! handlers write, what all running calls have read: a task of a handler does not know its call, so a record may be
+//! marked with what a parallel call read. Decisions about a call use the prompt from which it was proposed: results of
+//! the same response do not count.
 
 use std::sync::Arc;
 

@@ -1,10 +1,13 @@
 //! The answer at a gate.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::stored::{AsText, from_json, to_json};
 use crate::principal::Principal;
 
 /// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a suspended turn.
@@ -34,8 +37,9 @@ use crate::principal::Principal;
 /// Turnwright does not know who sent an answer. A service that reads one from a request sets [`by`](GateAnswer::by) to the user
 /// who is logged in, whatever the request says.
 #[doc(alias("Decision", "hitl", "Command"))]
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "AnswerJson")]
+#[schemars(!try_from)]
 #[non_exhaustive]
 pub struct GateAnswer {
     /// What was decided.
@@ -50,7 +54,7 @@ pub struct GateAnswer {
 }
 
 /// What was decided at a gate. Create a [`GateAnswer`] with it, such as [`GateAnswer::approve`].
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum GateDecision {
@@ -248,5 +252,17 @@ impl fmt::Debug for GateAnswer {
 impl fmt::Debug for GateDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl AsText for GateAnswer {
+    const EXPECTED: &'static str = "JSON text of an answer";
+
+    fn parse(text: &str) -> Option<Self> {
+        from_json(text)
+    }
+
+    fn to_text(&self) -> Result<Cow<'_, str>, String> {
+        to_json(self)
     }
 }

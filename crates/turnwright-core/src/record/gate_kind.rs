@@ -1,9 +1,12 @@
 //! The kind of a gate.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+
+use super::stored::AsText;
 
 /// The kind of a gate. Stored and serialised by name.
 ///
@@ -73,5 +76,17 @@ impl fmt::Display for GateKind {
 impl Serialize for GateKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.as_str())
+    }
+}
+
+impl AsText for GateKind {
+    const EXPECTED: &'static str = "the kind of a gate";
+
+    fn parse(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| text.into())
+    }
+
+    fn to_text(&self) -> Result<Cow<'_, str>, String> {
+        Ok(self.as_str().into())
     }
 }

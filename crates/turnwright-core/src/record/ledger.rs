@@ -1,4 +1,7 @@
 //! Ledger entries.
+//!
+//! They are records, written in the batch that opens a call and in the batch that settles it, so the two cannot
+//! disagree.
 
 use std::sync::Arc;
 use std::time::SystemTime;

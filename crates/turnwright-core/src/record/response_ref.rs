@@ -18,7 +18,7 @@ use crate::validate::Violations;
 /// let response = ResponseRef::new().cut("it reached the token limit");
 /// let thought = Thought::new("Rome has…").response(response.clone()).build()?;
 /// let message = Message::assistant("Rome is").response(response).build()?;
-/// assert_eq!(thought.response_id(), message.response_id());
+/// assert_eq!(thought.response(), message.response());
 /// assert_eq!(message.response().and_then(ResponseRef::why_cut), Some("it reached the token limit"));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```

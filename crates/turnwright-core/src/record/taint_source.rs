@@ -1,4 +1,6 @@
-//! The records that made a prompt untrusted or private.
+//! The records that made a prompt untrusted or private, and why a call was denied.
+//!
+//! A denial is part of the call's record; a request for approval is a gate. There is no third kind of decision.
 
 use std::sync::Arc;
 
@@ -48,4 +50,15 @@ impl TaintSource {
             outer: false,
         }
     }
+}
+
+/// Why a policy or an approver denied a call: see [`ToolCall::denial`](super::ToolCall::denial).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Denial {
+    /// The reason, for operators.
+    pub reason: String,
+    /// The records that made the prompt untrusted or private, if that was the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<TaintSource>,
 }

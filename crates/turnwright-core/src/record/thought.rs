@@ -69,12 +69,6 @@ impl Thought {
         self.response.as_ref()
     }
 
-    /// Returns the id of the model response that it belongs to, if known.
-    #[must_use]
-    pub fn response_id(&self) -> Option<&str> {
-        self.response().map(ResponseRef::id)
-    }
-
     /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {

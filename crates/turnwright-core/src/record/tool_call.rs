@@ -1,4 +1,8 @@
 //! Tool calls.
+//!
+//! Each id answers one question. The checksum identifies what was asked for. The id identifies the call: ten characters
+//! that a small model can copy. The idempotency key is derived from conversation, turn, ordinal, checksum and a random
+//! nonce, and is stable across a resume.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,11 +11,11 @@ use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
 use super::builder::{Body, RecordBuilder, check_stamp, stamped};
-use super::denial::Denial;
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
 use super::stored::{is_default, part, stored};
+use super::taint_source::Denial;
 use super::tool_results::{Settled, ToolResults};
 use crate::artifact::SpooledArtifact;
 use crate::checksum::{Hex, of_raw};
@@ -323,12 +327,6 @@ impl ToolCall {
     #[must_use]
     pub fn response(&self) -> Option<&ResponseRef> {
         self.response.as_ref()
-    }
-
-    /// Returns the id of the model response that proposed it, if known.
-    #[must_use]
-    pub fn response_id(&self) -> Option<&str> {
-        self.response().map(ResponseRef::id)
     }
 
     /// Returns the state that the provider expects back.

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::denial::Denial;
 use super::stored::{is_default, part, stored};
+use super::taint_source::Denial;
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 

@@ -73,10 +73,10 @@ stored! {
         /// The step in which it was suspended, if it was.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) step: Option<u32>,
-        /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
-        /// resumed.
-        #[serde(default, skip_serializing_if = "is_default")]
-        pub suspended_at_gates: bool,
+        /// The ids of the gates at which it waited when it was suspended. If one of them is not open any more, it was answered, and
+        /// the turn was not resumed. Empty if the turn can go on without an answer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub waits_at: Vec<Arc<str>>,
         /// When it started.
         #[serde(with = "part")]
         pub started_at: SystemTime,
@@ -125,6 +125,9 @@ pub struct TurnFailure {
     pub code: String,
     /// The message for operators.
     pub message: String,
+    /// What the error code means, for users of the application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
     /// What ended the turn, if it was not an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EndReason>,
@@ -144,14 +147,8 @@ pub enum EndReason {
 impl TurnFailure {
     /// Returns the message for users of the application. That of an error may contain addresses, paths and names of functions;
     /// the reason of an abort and the name of a limit are meant for them.
-    pub(crate) fn public_message(&self, state: TurnState) -> &str {
-        match state {
-            TurnState::Aborted | TurnState::Limit | TurnState::Abandoned => &self.message,
-            _ => ErrorCode::ALL
-                .iter()
-                .find(|known| known.as_str() == self.code)
-                .map_or("The turn failed.", |known| known.meaning()),
-        }
+    pub(crate) fn public_message(&self) -> &str {
+        self.meaning.as_deref().unwrap_or(&self.message)
     }
 }
 
@@ -209,7 +206,7 @@ impl TurnRecord {
             elapsed: Duration::ZERO,
             error: None,
             step: None,
-            suspended_at_gates: false,
+            waits_at: Vec::new(),
             started_at: SystemTime::now(),
             ended_at: None,
         }
@@ -221,15 +218,15 @@ impl TurnRecord {
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
         (record.error, record.ended_at, record.step) = (None, None, None);
-        record.suspended_at_gates = false;
+        record.waits_at.clear();
         record
     }
 
-    /// Returns the record of the turn, suspended in a step. `at_gates`: whether it waits at gates.
-    pub(crate) fn suspended(&self, step: u32, at_gates: bool) -> Self {
+    /// Returns the record of the turn, suspended in a step, where it waits at these gates.
+    pub(crate) fn suspended(&self, step: u32, waits_at: Vec<Arc<str>>) -> Self {
         let mut record = self.clone();
         (record.state, record.step) = (TurnState::Suspended, Some(step));
-        record.suspended_at_gates = at_gates;
+        record.waits_at = waits_at;
         record
     }
 
@@ -237,7 +234,7 @@ impl TurnRecord {
     pub(crate) fn ended(&self, state: TurnState, error: Option<TurnFailure>) -> Self {
         let mut record = self.clone();
         (record.state, record.error) = (state, error);
-        record.suspended_at_gates = false;
+        record.waits_at.clear();
         // If the clock was set back, the end must not precede the start.
         record.ended_at = Some(SystemTime::now().max(record.started_at));
         record

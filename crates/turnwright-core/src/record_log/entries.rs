@@ -94,9 +94,10 @@ impl Entries {
             return [Some(before), was_stored];
         }
         let is_summary = matches!(record, Record::Retrievable(found) if found.covers().is_some());
-        let place = match is_summary {
-            true => Place::FIRST,
-            false => counts.place(origin),
+        let place = if is_summary {
+            Place::FIRST
+        } else {
+            counts.place(origin)
         };
         let entry = Entry {
             record: record.clone(),

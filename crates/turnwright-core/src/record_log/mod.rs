@@ -225,9 +225,10 @@ fn covered<'r>(
 
 /// An instruction or a memory is listed where it was last replaced, any other record where it was added.
 fn listed_at(entry: &Entry) -> Place {
-    match entry.record.kind().is_standing() {
-        true => entry.changed,
-        false => entry.place,
+    if entry.record.kind().is_standing() {
+        entry.changed
+    } else {
+        entry.place
     }
 }
 

@@ -1,4 +1,7 @@
 //! What a prompt contains: trust tiers, private data, and the records that they come from.
+//!
+//! Taint follows envelopes: content counts as third-party if it is rendered in an untrusted envelope. A user's words
+//! are first-party; their attachments are not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,6 +87,15 @@ struct Contents {
     private: bool,
     /// What its author had read.
     exposure: Exposure,
+}
+
+impl Contents {
+    fn of(exposure: Exposure) -> Self {
+        Contents {
+            exposure,
+            ..Contents::default()
+        }
+    }
 }
 
 impl Taint {
@@ -183,10 +195,7 @@ impl Taint {
 
     /// Adds the result of a call: media by their own tiers, text by whether the tool is trusted. A handle is never trusted.
     pub(crate) fn add_tool_call(&mut self, call: &ToolCall) {
-        let mut contents = Contents {
-            exposure: call.exposure(),
-            ..Contents::default()
-        };
+        let mut contents = Contents::of(call.exposure());
         match call.results() {
             // The framework's own text.
             ToolResults::Nothing | ToolResults::Refusal(_) => {}
@@ -213,12 +222,8 @@ impl Taint {
 
     /// Adds what the model had read when it proposed a call, without the result.
     pub(crate) fn add_proposal(&mut self, call_id: &str, tool: &str, exposure: Exposure) {
-        let contents = Contents {
-            exposure,
-            ..Contents::default()
-        };
         let tool = || Some(tool.into());
-        self.add_contents(RecordKind::ToolCall, call_id, tool, contents);
+        self.add_contents(RecordKind::ToolCall, call_id, tool, Contents::of(exposure));
     }
 
     /// Adds a retrievable.
@@ -237,10 +242,7 @@ impl Taint {
     /// Adds a message. Text of the user is first-party, but attachments are not. Text of the model has the tiers of what it had
     /// read.
     pub(crate) fn add_message(&mut self, message: &Message) {
-        let mut contents = Contents {
-            exposure: message.exposure(),
-            ..Contents::default()
-        };
+        let mut contents = Contents::of(message.exposure());
         match message.author() {
             Author::User => contents.tiers.add(TrustTier::FirstParty),
             Author::Assistant | Author::Framework => {}
@@ -255,19 +257,13 @@ impl Taint {
 
     /// Adds a thought.
     pub(crate) fn add_thought(&mut self, thought: &Thought) {
-        let contents = Contents {
-            exposure: thought.exposure(),
-            ..Contents::default()
-        };
+        let contents = Contents::of(thought.exposure());
         self.add_contents(RecordKind::Thought, thought.id(), || None, contents);
     }
 
     /// Adds a memory.
     pub(crate) fn add_memory(&mut self, memory: &Memory) {
-        let contents = Contents {
-            exposure: memory.exposure(),
-            ..Contents::default()
-        };
+        let contents = Contents::of(memory.exposure());
         self.add_contents(RecordKind::Memory, memory.id(), || None, contents);
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::live_turns::LiveTurns;
+use super::live_turns::running;
 use crate::call::{left_open, not_approved};
 use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
@@ -19,14 +19,12 @@ use crate::record::{
 };
 use crate::schema::escape;
 use crate::store::{
-    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError, TurnPlace,
-    observe_damaged, observe_lease,
+    Batch, Change, DamagedRecord, Loaded, MAX_TRIES, Position, Query, Revision, Store, StoreError,
+    TurnPlace, observe_damaged, observe_lease,
 };
 use crate::tool::context::TurnContext;
 use crate::turn::{apply_once, in_time};
 
-/// Maximum number of attempts when other processes write to the same conversation.
-const MAX_TRIES: usize = 100;
 /// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
 const MIN_LEASE_WAIT: Duration = Duration::from_secs(5);
 
@@ -52,15 +50,14 @@ impl TurnContext {
     ///
     /// # Errors
     /// - `E_TURN_EXISTS` if the conversation already has the turn.
-    /// - `E_TURN_HELD` if another process or this runner is running a turn there.
-    /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned, or waits at a gate in this runner.
+    /// - `E_TURN_HELD` if another process or this one is running a turn there.
+    /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned, or waits at a gate in this process.
     /// - `E_STORE_ERROR` if the store fails.
     pub(crate) async fn begin(
         &self,
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
-        abandons: bool,
-        live: &LiveTurns,
+        abandon_suspended: bool,
     ) -> Result<(), Error> {
         let mut message = message.map(Record::Message);
         let put = |message: Option<Record>| -> Vec<Change> {
@@ -78,9 +75,7 @@ impl TurnContext {
         };
         let mut tries = 0;
         loop {
-            // A turn that waits in memory cannot be abandoned. It may be about to end.
-            let live = (!abandons).then_some(live);
-            let free = self.wait_until_free(&**store, live).await?;
+            let free = self.wait_until_free(&**store).await?;
             // Its calls would have the idempotency keys of the existing ones.
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
@@ -88,7 +83,9 @@ impl TurnContext {
             if let Some(unspooled) = message.take() {
                 message = Some(self.store_media_of(unspooled).await?);
             }
-            let mut changes = self.close_abandoned(&**store, &free, abandons).await?;
+            let mut changes = self
+                .close_abandoned(&**store, &free, abandon_suspended)
+                .await?;
             let lease = self.new_lease(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(lease.record()).into()));
@@ -152,13 +149,9 @@ impl TurnContext {
     }
 
     /// Waits until no process holds this conversation: briefly if a live process does, and until its lease has expired if it is
-    /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn. If one of the
-    /// `live` turns holds it and is not about to end, fails at once.
-    pub(crate) async fn wait_until_free(
-        &self,
-        store: &dyn Store,
-        live: Option<&LiveTurns>,
-    ) -> Result<Free, Error> {
+    /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn. If a turn of this
+    /// process holds it and is not about to end, fails at once.
+    pub(crate) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
         let (mut pause, mut waited) = (FIRST_POLL, Duration::ZERO);
@@ -212,10 +205,8 @@ impl TurnContext {
                 return Ok(free);
             };
             let holder = lease.as_ref().ok().and_then(|lease| lease.turn_id.clone());
-            let runs_here = match (live, &holder) {
-                (Some(live), Some(holder)) => self.runs_here(live, holder)?,
-                _ => false,
-            };
+            let runs_here = holder.as_ref().map(|holder| self.runs_here(holder));
+            let runs_here = runs_here.transpose()?.unwrap_or_default();
             let held = TurnHeld {
                 conversation: self.conversation_id().shared(),
                 turn_id: holder,
@@ -246,16 +237,21 @@ impl TurnContext {
         }
     }
 
-    /// Returns whether this runner runs the turn. A turn that was cancelled or has its outcome only takes a moment to end, so it
-    /// does not count.
+    /// Returns whether this process runs the turn. A turn that was cancelled, is suspended or has its outcome only takes a moment to
+    /// end, so it does not count.
     ///
     /// # Errors
     /// Returns `E_TURN_WAITING` if the turn waits for an external answer.
-    fn runs_here(&self, live: &LiveTurns, turn_id: &Arc<str>) -> Result<bool, Error> {
+    fn runs_here(&self, turn_id: &Arc<str>) -> Result<bool, Error> {
         let conversation = self.conversation_id().shared();
-        let turn = live.find(&conversation, turn_id);
-        let runs =
-            |turn: &TurnContext| turn.lease().is_some() && !turn.cancellation().is_cancelled();
+        let turn = running(
+            self.storage(),
+            &(Arc::clone(&conversation), Arc::clone(turn_id)),
+        );
+        let runs = |turn: &TurnContext| {
+            let ends = turn.cancellation().is_cancelled() || turn.gates().activity().is_suspended();
+            turn.lease().is_some() && !ends
+        };
         let Some(turn) = turn.filter(runs) else {
             return Ok(false);
         };
@@ -282,17 +278,21 @@ impl TurnContext {
         &self,
         store: &dyn Store,
         free: &Free,
-        abandons: bool,
+        abandon_suspended: bool,
     ) -> Result<Vec<Change>, Error> {
         let Some(left) = &free.left else {
             return Ok(Vec::new());
         };
         let found = TurnPlace::find(store, self.conversation_id(), left);
-        let Some(TurnPlace { turn, position, .. }) = in_time(self, found).await?? else {
-            return Ok(Vec::new());
+        let (turn, position) = match in_time(self, found).await? {
+            Ok(Some(found)) => (Some(found.turn), found.position),
+            Ok(None) => return Ok(Vec::new()),
+            // A damaged one stays as it is.
+            Err(error) => match error.damaged_record() {
+                Some(damaged) => (None, damaged.position),
+                None => return Err(error.into()),
+            },
         };
-        // A damaged one stays as it is. Its position is known anyway.
-        let turn = turn.ok();
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(position)).await?;
@@ -301,7 +301,7 @@ impl TurnContext {
         let doubtful = damaged.any(|record| record.kind == Some(RecordKind::Ledger));
         let state = turn.as_ref().map(|turn| turn.state);
         let suspended = state == Some(TurnState::Suspended);
-        if suspended && !abandons {
+        if suspended && !abandon_suspended {
             return Err(self.waiting(left, loaded.into_records()));
         }
         let mut changes = Vec::new();

@@ -1,4 +1,7 @@
 //! Answering at a gate of a stored turn, and continuing the turn.
+//!
+//! The answer is recorded first. A live turn of the same runner gets it before it can be suspended. A turn that runs
+//! elsewhere is followed by its records, and resumed if its process stops without having used the answer.
 
 use std::sync::Arc;
 
@@ -27,7 +30,7 @@ impl TurnRunner {
     /// - A turn that runs in this runner gets the answer, and the returned turn is attached to it.
     /// - A turn that runs elsewhere, in another process or another runner, learns of the answer within half a second. The returned
     ///   turn follows it by its records. If that process dies or suspends the turn without having used the answer, the turn is
-    ///   resumed here.
+    ///   resumed here, and from then on the returned turn can cancel it and answer at its gates.
     ///
     /// The gate knows its turn, so no turn id is needed. To record an answer without continuing the turn, for example because
     /// another process resumes it, use [`Storage::answer_gate`](crate::Storage::answer_gate). Dropping the returned turn does not
@@ -142,7 +145,7 @@ impl TurnRunner {
     /// A turn of this runner, with the recorded answer. `None` if it does not run, or was suspended before it got the answer: then
     /// its run has ended when this returns.
     async fn attach_answered(&self, conversation: &Arc<str>, gate: &GateRecord) -> Option<Turn> {
-        let turn = self.live_turns().find(conversation, &gate.turn_id)?;
+        let turn = self.live_turn(conversation, &gate.turn_id)?;
         // At once: a gate that has its answer keeps the turn from being suspended. An answer that the gate does not take is
         // withdrawn where the turn listens to the store.
         let _ = turn.gates().table().answer_recorded(gate);

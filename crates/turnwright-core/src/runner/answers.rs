@@ -1,4 +1,9 @@
 //! Decides on the answer of a turn: by its type, then by dispatch output middleware.
+//!
+//! In a turn with a typed answer, and in every turn of a runner with `auto_ack(false)`, an executor's acknowledgement
+//! is held back. One batch stores the reason of a rejection and takes the mark off the answer; the next iteration asks
+//! the model again. Executors need no support for it. The final answer is marked in the batch that stores it, so a turn
+//! whose process died after its answer does not ask the model again.
 
 use std::sync::Arc;
 

@@ -1,15 +1,14 @@
 //! Reattaches to a turn: replays what it has done so far, then follows it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::follow::Follower;
-use super::handle::{Running, Turn, TurnHandle};
+use super::handle::{Controls, Running, Turn, TurnHandle};
 use super::resume::unknown;
 use super::stored_turn::StoredTurn;
 use super::turn_runner::TurnRunner;
-use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Gates, TurnGates};
+use crate::gate::Gates;
 use crate::record::TurnState;
 use crate::schema::escape;
 use crate::store::ConversationId;
@@ -69,7 +68,7 @@ impl TurnRunner {
     ) -> Result<Turn, Error> {
         let conversation: Arc<str> = conversation.as_ref().into();
         let turn_id = turn_id.as_ref();
-        if let Some(turn) = self.live_turns().find(&conversation, turn_id)
+        if let Some(turn) = self.live_turn(&conversation, turn_id)
             && let Some(attached) = attached(&turn)
         {
             return Ok(attached);
@@ -94,11 +93,10 @@ pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
     let handle = TurnHandle {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().shared(),
-        cancellation: turn.cancellation().clone(),
-        turn_gates: turn.gates().clone(),
+        controls: Arc::new(Controls::of(turn).into()),
         gates: Some(Gates::new(turn.gates().clone())),
         running: Some(Running::Attached(outcome)),
-        cancels: false,
+        cancel_on_drop: false,
         format: turn.shared_answer_format(),
     };
     let stream = turn.hub().subscribe(true);
@@ -115,19 +113,19 @@ fn ended(stored: &StoredTurn) -> Turn {
     }
 }
 
-/// Creates the handle of a turn that runs elsewhere. It can only be awaited.
+/// Creates the handle of a turn that runs elsewhere. It can only be awaited until `controls` are set.
 pub(super) fn elsewhere(
     stored: &StoredTurn,
     outcome: tokio::sync::oneshot::Receiver<crate::outcome::TurnOutcome>,
+    controls: Arc<OnceLock<Controls>>,
 ) -> TurnHandle {
     TurnHandle {
         turn_id: stored.turn.shared_id(),
         conversation: stored.conversation_id.shared(),
-        cancellation: Cancellation::new(),
-        turn_gates: TurnGates::ended(),
+        controls,
         gates: None,
-        running: Some(Running::Elsewhere(outcome)),
-        cancels: false,
+        running: Some(Running::Attached(outcome)),
+        cancel_on_drop: false,
         format: None,
     }
 }

@@ -1,13 +1,13 @@
 //! Follows a turn that runs elsewhere, by its records.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::attach::{elsewhere, interrupted};
-use super::handle::Turn;
+use super::handle::{Controls, Turn};
 use super::input::TurnInput;
 use super::stored_turn::{StoredTurn, replay_gate, replay_record};
 use super::turn_runner::TurnRunner;
@@ -30,6 +30,8 @@ pub(super) struct Follower {
     stored: StoredTurn,
     hub: Arc<EventHub>,
     outcome: oneshot::Sender<TurnOutcome>,
+    /// Of the handle. Set once the turn runs here or has ended.
+    controls: Arc<OnceLock<Controls>>,
     resumes: Option<Resumes>,
     /// The number of queries since the last new record, and the time until the lease expires.
     quiet: (u32, Duration),
@@ -59,8 +61,9 @@ impl Follower {
     fn start_with(store: Arc<dyn Store>, stored: StoredTurn, resumes: Option<Resumes>) -> Turn {
         let hub = stored.hub();
         let (sender, outcome) = oneshot::channel();
+        let controls = Arc::default();
         let turn = Turn {
-            handle: elsewhere(&stored, outcome),
+            handle: elsewhere(&stored, outcome, Arc::clone(&controls)),
             stream: hub.subscribe(true),
         };
         let follower = Follower {
@@ -68,6 +71,7 @@ impl Follower {
             stored,
             hub,
             outcome: sender,
+            controls,
             resumes,
             quiet: (0, Duration::ZERO),
         };
@@ -94,6 +98,7 @@ impl Follower {
                     Err(error) => break error,
                 },
                 Ok(false) if self.stored.turn.state != TurnState::Running => {
+                    let _ = self.controls.set(Controls::ended());
                     self.stored.end(&self.hub);
                     let _ = self.outcome.send(self.stored.outcome());
                     return;
@@ -156,6 +161,9 @@ impl Follower {
 
     /// Forwards the events and the outcome of the turn, which runs here now.
     async fn forward(self, mut turn: Turn) {
+        if let Some(controls) = turn.handle.controls.get() {
+            let _ = self.controls.set(controls.clone());
+        }
         while let Some(event) = turn.next().await {
             match &event.kind {
                 EventKind::TurnStart { .. } => {}

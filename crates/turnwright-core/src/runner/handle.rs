@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
@@ -16,6 +16,7 @@ use crate::event::{Event, TurnStream};
 use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 use crate::schema::escape;
+use crate::tool::context::TurnContext;
 
 /// A started turn: a stream of its events, and its outcome when awaited.
 ///
@@ -65,25 +66,47 @@ pub struct Turn {
 pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
-    pub(super) cancellation: Cancellation,
-    pub(super) turn_gates: TurnGates,
+    /// Not set while another process or another runner runs the turn.
+    pub(super) controls: Arc<OnceLock<Controls>>,
     /// `None` once this handle cannot be used to answer any more.
     pub(super) gates: Option<Gates>,
     /// `None` once the outcome was taken.
     pub(super) running: Option<Running>,
     /// Whether dropping this cancels the turn.
-    pub(super) cancels: bool,
+    pub(super) cancel_on_drop: bool,
     /// The format of the answer, if the turn runs here and has one.
     pub(super) format: Option<Arc<AnswerFormat>>,
+}
+
+/// Acts on a turn that runs in this runner, or has ended.
+#[derive(Clone)]
+pub(super) struct Controls {
+    pub(super) cancellation: Cancellation,
+    pub(super) gates: TurnGates,
+}
+
+impl Controls {
+    pub(super) fn of(turn: &TurnContext) -> Self {
+        Controls {
+            cancellation: turn.cancellation().clone(),
+            gates: turn.gates().clone(),
+        }
+    }
+
+    /// Those of a turn that has ended have no effect.
+    pub(super) fn ended() -> Self {
+        Controls {
+            cancellation: Cancellation::new(),
+            gates: TurnGates::ended(),
+        }
+    }
 }
 
 /// Where the outcome of a turn comes from.
 pub(super) enum Running {
     Task(JoinHandle<TurnOutcome>),
-    /// The turn was started by another caller.
+    /// The turn was started by another caller, or is followed by its records.
     Attached(oneshot::Receiver<TurnOutcome>),
-    /// Another process or another runner runs the turn. It is followed by its records.
-    Elsewhere(oneshot::Receiver<TurnOutcome>),
     Ended(Box<TurnOutcome>),
 }
 
@@ -188,11 +211,10 @@ impl TurnHandle {
         TurnHandle {
             turn_id: Arc::clone(&outcome.turn_id),
             conversation: Arc::clone(&outcome.conversation),
-            cancellation: Cancellation::new(),
-            turn_gates: TurnGates::ended(),
+            controls: Arc::new(Controls::ended().into()),
             gates: None,
             running: Some(Running::Ended(Box::new(outcome))),
-            cancels: false,
+            cancel_on_drop: false,
             format: None,
         }
     }
@@ -206,33 +228,32 @@ impl TurnHandle {
     /// Returns the handle for answering at its gates.
     #[must_use]
     pub fn gates(&self) -> Gates {
-        match &self.gates {
-            Some(gates) => gates.clone(),
-            None => Gates::of_unstarted_turn(),
+        match (&self.gates, self.controls.get()) {
+            (Some(gates), _) => gates.clone(),
+            (None, Some(controls)) => Gates::new(controls.gates.clone()),
+            (None, None) => Gates::of_unstarted_turn(),
         }
     }
 
     /// Cancels the turn. It still ends cleanly: await its outcome. Has no effect on a turn that has ended.
     ///
     /// # Errors
-    /// Returns `E_TURN_HELD` if another process or another runner runs the turn, and this handle only follows it
+    /// Returns `E_TURN_HELD` while another process or another runner runs the turn, and this handle only follows it
     /// ([`TurnRunner::attach`](crate::TurnRunner::attach), [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate)). The turn continues.
     pub fn cancel(&self) -> Result<(), Error> {
-        self.runs_here("cancel")?;
-        self.cancellation.cancel();
+        self.controls_to("cancel")?.cancellation.cancel();
         Ok(())
     }
 
-    /// Checks that a process or runner that can be asked to `act` runs the turn.
-    fn runs_here(&self, act: &str) -> Result<(), Error> {
-        let Some(Running::Elsewhere(_)) = self.running else {
-            return Ok(());
-        };
-        let id = escape(&self.turn_id, 80);
-        let message = format!(
-            "another process or another runner runs the turn `{id}`, and this handle only follows it: {act} it there"
-        );
-        Err(Error::new(ErrorCode::TURN_HELD, message))
+    /// Returns what acts on the turn, if it does not run elsewhere.
+    fn controls_to(&self, act: &str) -> Result<&Controls, Error> {
+        self.controls.get().ok_or_else(|| {
+            let id = escape(&self.turn_id, 80);
+            let message = format!(
+                "another process or another runner runs the turn `{id}`, and this handle only follows it: {act} it there"
+            );
+            Error::new(ErrorCode::TURN_HELD, message)
+        })
     }
 
     /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
@@ -251,29 +272,26 @@ impl TurnHandle {
     /// Returns `E_TURN_NOT_SUSPENDABLE` if the turn has no conversation, or if it runs under a call. Suspend the outer turn
     /// instead. Returns `E_TURN_HELD` like [`TurnHandle::cancel`].
     pub fn suspend(&self) -> Result<(), Error> {
-        self.runs_here("suspend")?;
-        let activity = self.turn_gates.activity();
-        if !activity.is_enabled() && !self.turn_gates.has_ended() {
+        let gates = &self.controls_to("suspend")?.gates;
+        if !gates.activity().is_enabled() && !gates.has_ended() {
             let message = "this turn cannot be suspended, because it is not stored or runs under a call: name a conversation with \
                            `TurnInput::conversation`, or suspend the outer turn";
             return Err(Error::new(ErrorCode::TURN_NOT_SUSPENDABLE, message));
         }
-        self.turn_gates.suspend();
+        gates.suspend();
         Ok(())
     }
 
     /// Returns what the turn is doing: whether it works or can only wait, and whether it can be suspended then.
     #[must_use]
     pub fn activity(&self) -> TurnActivity {
-        match self.running {
-            Some(Running::Elsewhere(_)) => TurnActivity::Elsewhere,
-            _ => self.turn_gates.status(),
-        }
+        let controls = self.controls.get();
+        controls.map_or(TurnActivity::Elsewhere, |controls| controls.gates.status())
     }
 
     /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
     pub fn cancel_on_drop(mut self) -> Self {
-        self.cancels = true;
+        self.cancel_on_drop = true;
         self
     }
 
@@ -286,7 +304,7 @@ impl TurnHandle {
         self.gates = None;
         let ended = match &mut self.running {
             Some(Running::Task(task)) => task.await.ok(),
-            Some(Running::Attached(outcome) | Running::Elsewhere(outcome)) => outcome.await.ok(),
+            Some(Running::Attached(outcome)) => outcome.await.ok(),
             Some(Running::Ended(_)) | None => None,
         };
         let ended = match self.running.take() {
@@ -306,11 +324,14 @@ impl TurnHandle {
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        match self.running {
-            None => {}
-            Some(_) if self.cancels => self.cancellation.cancel(),
+        let (Some(_), Some(controls)) = (&self.running, self.controls.get()) else {
+            return;
+        };
+        if self.cancel_on_drop {
+            controls.cancellation.cancel();
+        } else {
             // The turn runs on. The answer may come through the store, or from a reader that attaches.
-            Some(_) => self.turn_gates.detach(),
+            controls.gates.detach();
         }
     }
 }

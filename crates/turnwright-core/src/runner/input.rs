@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::into_tool::IntoTool;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
@@ -50,15 +49,15 @@ pub struct TurnInput {
     /// The call under which this turn runs.
     pub(crate) under: Option<ToolContext>,
     /// Whether the policies and the taint of outer turns apply.
-    pub(crate) inherits: bool,
+    pub(crate) inherit_rules: bool,
     /// Whether an existing turn is resumed.
-    pub(crate) resumes: bool,
+    pub(crate) is_resume: bool,
     /// Whether the event stream of a resumed turn starts with what the turn did before.
-    pub(crate) replays: bool,
+    pub(crate) replay: bool,
     /// Whether a suspended turn of the conversation is abandoned.
-    pub(crate) abandons: bool,
+    pub(crate) abandon_suspended: bool,
     /// Whether the turn is suspended when it can only wait.
-    pub(crate) suspends: bool,
+    pub(crate) suspend_at_gates: bool,
     /// The format of the answer, or why there is none.
     pub(crate) answer: Option<Result<Arc<AnswerFormat>, Error>>,
 }
@@ -92,11 +91,11 @@ impl TurnInput {
             cancellation: None,
             settings: TurnSettings::default(),
             under: None,
-            inherits: true,
-            resumes: false,
-            replays: false,
-            abandons: false,
-            suspends: false,
+            inherit_rules: true,
+            is_resume: false,
+            replay: false,
+            abandon_suspended: false,
+            suspend_at_gates: false,
             answer: None,
         }
     }
@@ -113,7 +112,7 @@ impl TurnInput {
     /// ```
     pub fn resume(turn_id: impl AsRef<str>) -> Self {
         TurnInput {
-            resumes: true,
+            is_resume: true,
             ..TurnInput::empty().turn_id(turn_id)
         }
     }
@@ -257,9 +256,9 @@ impl TurnInput {
         self
     }
 
-    /// Adds a tool for this turn only.
-    pub fn tool(mut self, tool: impl IntoTool) -> Self {
-        self.tools.push(tool.into_tool());
+    /// Adds a tool for this turn only: a [`Tool`], or the result of building one.
+    pub fn tool(mut self, tool: impl Into<Result<Tool, Error>>) -> Self {
+        self.tools.push(tool.into());
         self
     }
 
@@ -320,7 +319,7 @@ impl TurnInput {
     /// Use it for an inner runner that you trust to protect itself. Note that third-party content in the outer prompt may have
     /// influenced the input.
     pub fn without_outer_rules(mut self) -> Self {
-        self.inherits = false;
+        self.inherit_rules = false;
         self
     }
 
@@ -329,7 +328,7 @@ impl TurnInput {
     ///
     /// Default: only events from the resume on.
     pub fn replay(mut self) -> Self {
-        self.replays = true;
+        self.replay = true;
         self
     }
 
@@ -339,14 +338,14 @@ impl TurnInput {
     /// Waiting calls of the suspended turn are closed as not approved, its gates stay unanswered, and its state becomes
     /// [`Abandoned`](crate::record::TurnState::Abandoned).
     pub fn abandon_suspended(mut self) -> Self {
-        self.abandons = true;
+        self.abandon_suspended = true;
         self
     }
 
     /// Suspends this turn whenever it can only wait: see
     /// [`TurnRunnerBuilder::suspend_at_gates`](super::TurnRunnerBuilder::suspend_at_gates).
     pub fn suspend_at_gates(mut self) -> Self {
-        self.suspends = true;
+        self.suspend_at_gates = true;
         self
     }
 
@@ -478,7 +477,7 @@ impl ResumeInput {
         let input = self.0;
         let speaks = input.message.is_some() || input.text.is_some() || !input.media.is_empty();
         match &input.turn_id {
-            Some(id) if input.resumes && !speaks => Ok((Arc::clone(id), input)),
+            Some(id) if input.is_resume && !speaks => Ok((Arc::clone(id), input)),
             _ => {
                 let message = "a resumed turn cannot have a new message: pass the turn id, or `TurnInput::resume(turn_id)`";
                 Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message))

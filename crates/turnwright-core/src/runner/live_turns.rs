@@ -1,56 +1,41 @@
-//! The running turns of a runner.
+//! Looks up the turns that run in this process.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use super::turn_runner::TurnRunner;
+use crate::storage::{Storage, TurnKey};
+use crate::task::OnDrop;
+use crate::tool::context::TurnContext;
 
-use crate::tool::context::{TurnContext, WeakTurnContext};
-
-/// The running turns of a runner, by conversation and turn. Does not keep them alive.
-#[derive(Default)]
-pub(crate) struct LiveTurns(Mutex<HashMap<Key, Vec<WeakTurnContext>>>);
-
-/// Conversation and turn.
-type Key = (Arc<str>, Arc<str>);
-
-impl LiveTurns {
-    /// Adds a turn, unless it has no conversation. Such a turn cannot be looked up.
-    pub(crate) fn add(&self, turn: &TurnContext) {
-        if turn.record_store().is_none() {
-            return;
-        }
-        let mut turns = self.0.lock();
-        turns.entry(key(turn)).or_default().push(turn.downgrade());
+/// Lists a turn until the returned guard is dropped, which ends the turn: also if its task is dropped before its end, because the
+/// runtime is shut down. A turn without a conversation is not listed.
+pub(super) fn run_until_dropped(turn: TurnContext) -> OnDrop<impl Fn()> {
+    let conversation = turn.conversation_id().shared();
+    let key = (conversation, Arc::clone(turn.shared_id()));
+    if turn.record_store().is_some() {
+        let live = turn.storage().live_turns();
+        live.add(key.clone(), &turn.erased());
     }
-
-    pub(crate) fn remove(&self, turn: &TurnContext) {
-        let mut turns = self.0.lock();
-        if let Some(same) = turns.get_mut(&key(turn)) {
-            same.retain(|other| !other.is(turn));
-            if same.is_empty() {
-                turns.remove(&key(turn));
-            }
-        }
-    }
-
-    /// Returns the turn with this id. If there are several, all but the holder of the lease are about to fail.
-    pub(crate) fn find(&self, conversation: &Arc<str>, turn_id: &str) -> Option<TurnContext> {
-        let turns = self.0.lock();
-        let same = turns.get(&(Arc::clone(conversation), turn_id.into()))?;
-        let mut found: Vec<TurnContext> = same.iter().filter_map(|turn| turn.upgrade()).collect();
-        drop(turns);
-        let holder = found.iter().position(|turn| turn.lease().is_some());
-        match holder {
-            Some(holder) => Some(found.swap_remove(holder)),
-            None => found.pop(),
-        }
-    }
+    OnDrop(move || {
+        turn.end();
+        turn.storage().live_turns().remove(&key, &turn.erased());
+    })
 }
 
-fn key(turn: &TurnContext) -> Key {
-    (
-        turn.conversation_id().shared(),
-        Arc::clone(turn.shared_id()),
-    )
+/// Returns the turn with this id that runs in this process on this storage. If there are several, all but the holder of the lease are
+/// about to fail.
+pub(super) fn running(storage: &Storage, key: &TurnKey) -> Option<TurnContext> {
+    let same = storage.live_turns().find(key).into_iter();
+    let mut same: Vec<TurnContext> = same.filter_map(TurnContext::of_erased).collect();
+    let holder = same.iter().position(|turn| turn.lease().is_some());
+    let last = same.len().checked_sub(1);
+    Some(same.swap_remove(holder.or(last)?))
+}
+
+impl TurnRunner {
+    /// Returns the turn with this id that this runner runs.
+    pub(super) fn live_turn(&self, conversation: &Arc<str>, turn_id: &str) -> Option<TurnContext> {
+        let key = (Arc::clone(conversation), turn_id.into());
+        running(self.storage(), &key).filter(|turn| self.runs(turn))
+    }
 }

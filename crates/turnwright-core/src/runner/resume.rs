@@ -1,4 +1,9 @@
 //! Resumes turns.
+//!
+//! Resuming replays nothing: executors are functions of the records. Only the answers at gates are reused, for the same
+//! gate, call and question, and no longer than the gate's timeout. A call that had begun is never run again: its tool
+//! is asked by idempotency key, or the model reads that the result is unknown. A turn cannot be resumed if one of its
+//! calls or ledger entries is damaged, because it is unknown which calls had begun.
 
 use std::sync::Arc;
 
@@ -12,8 +17,7 @@ use crate::gate::Step;
 use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
-    Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
-    TurnPlace, next_turn,
+    Change, ConversationId, Store, StoreExt as _, TurnFilter, TurnPlace, next_turn,
 };
 use crate::telemetry;
 use crate::tool::context::TurnContext;
@@ -29,25 +33,6 @@ pub(crate) struct Resumed {
     pub(crate) step: Option<Step>,
     /// Whether its last message was proposed as its answer and not decided on.
     pub(crate) proposed: bool,
-}
-
-/// A turn in the store.
-struct Found {
-    turn: Arc<TurnRecord>,
-    place: Position,
-    /// The position of the next turn of the conversation, if there is one.
-    next: Option<Position>,
-}
-
-impl Found {
-    /// Selects the records of the turn, up to the next one.
-    fn own(&self) -> Query {
-        let query = Query::all().after(self.place);
-        match self.next {
-            Some(next) => query.before(next),
-            None => query,
-        }
-    }
 }
 
 impl TurnRunner {
@@ -149,17 +134,21 @@ impl TurnContext {
             resumable(self, &found)?;
             self.restore_outer(&found.turn)?;
             self.restore_principal(&found.turn)?;
-            let free = self.wait_until_free(&**store, None).await?;
+            let free = self.wait_until_free(&**store).await?;
             // Its current state: it may have ended meanwhile.
-            let Some((place, turn)) = free.known.clone() else {
+            let Some((position, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));
             };
             if turn.state == TurnState::Answered {
                 continue;
             }
-            let next = next_turn(&**store, self.conversation_id(), place);
+            let next = next_turn(&**store, self.conversation_id(), position);
             let next = in_time(self, next).await??;
-            let found = Found { turn, place, next };
+            let found = TurnPlace {
+                turn,
+                position,
+                next,
+            };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
             let mut record = found.turn.resumed();
@@ -241,21 +230,14 @@ impl TurnContext {
     }
 
     /// Loads the turn from the store.
-    async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
+    async fn found(&self, store: &dyn Store) -> Result<TurnPlace, Error> {
         let (id, conversation_id) = (self.turn_id(), self.conversation_id());
         let found = in_time(self, TurnPlace::find(store, conversation_id, id)).await??;
-        let found = found.ok_or_else(|| unknown(id, conversation_id))?;
-        Ok(Found {
-            turn: found
-                .turn
-                .map_err(|damaged| StoreError::damaged(*damaged))?,
-            place: found.position,
-            next: found.next,
-        })
+        found.ok_or_else(|| unknown(id, conversation_id))
     }
 
     /// Rejects a turn with a call or ledger entry that cannot be read: it would be unknown which calls have started.
-    async fn check_calls(&self, store: &dyn Store, found: &Found) -> Result<(), Error> {
+    async fn check_calls(&self, store: &dyn Store, found: &TurnPlace) -> Result<(), Error> {
         let query = found.own().kind(RecordKind::ToolCall);
         let loaded = self.read(store, &query.kind(RecordKind::Ledger)).await?;
         match loaded.damaged.first() {
@@ -275,7 +257,7 @@ impl TurnContext {
     async fn load_own(
         &self,
         store: &dyn Store,
-        found: &Found,
+        found: &TurnPlace,
     ) -> Result<(OpenCalls, Option<Step>), Error> {
         let loaded = self.read(store, &found.own()).await?;
         self.warn_of(&loaded.damaged);
@@ -318,7 +300,7 @@ impl TurnContext {
 }
 
 /// Checks that there is something to resume, and that the conversation has not continued without it.
-fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
+fn resumable(turn: &TurnContext, found: &TurnPlace) -> Result<(), Error> {
     let id = escape(turn.turn_id(), 80);
     let why = match (found.turn.state, found.next) {
         (TurnState::Nacked, _) => "its dispatch was nacked",

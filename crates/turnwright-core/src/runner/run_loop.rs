@@ -20,11 +20,11 @@ use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::EventKind;
 use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
-use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
 use crate::record::Message;
 use crate::task::OnDrop;
 use crate::telemetry::{self, ModelSpan};
+use crate::text::panic_text;
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Runs a turn to its end, whatever happens in it.
@@ -89,7 +89,7 @@ pub(crate) enum Start {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
         /// Whether a suspended turn of the conversation is abandoned.
-        abandons: bool,
+        abandon_suspended: bool,
     },
     /// With what the store has of it.
     Resumed,
@@ -178,7 +178,7 @@ async fn run_to_end(
         }
         Ok(Ok(Err(end))) => end,
         Ok(Err(panic)) => {
-            let message = format!("the turn panicked: {}", text_of(panic));
+            let message = format!("the turn panicked: {}", panic_text(panic));
             TurnStatus::Failed(Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)).into()
         }
         Err(_) => cancelled(),
@@ -229,9 +229,9 @@ impl TurnLoop<'_> {
             Start::New {
                 message,
                 stash,
-                abandons,
+                abandon_suspended,
             } => {
-                let begun = Box::pin(turn.begin(message, stash, abandons, &plan.live)).await;
+                let begun = Box::pin(turn.begin(message, stash, abandon_suspended)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
@@ -393,7 +393,7 @@ impl TurnLoop<'_> {
         let failed = match ended? {
             Ok(done) => done.err().map(executor_failed),
             Err(panic) => {
-                let message = format!("the executor panicked: {}", text_of(panic));
+                let message = format!("the executor panicked: {}", panic_text(panic));
                 let code = ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR;
                 Some(Error::new(code, message))
             }

@@ -44,7 +44,7 @@ impl StoredTurn {
             position: place,
             next,
             ..
-        }) = found.filter(|found| found.turn.is_ok())
+        }) = found
         else {
             return Ok(None);
         };
@@ -134,7 +134,7 @@ impl StoredTurn {
             _ => {
                 let error = self.turn.error.as_ref();
                 let code = error.map(|error| error.code.clone().into());
-                let message = error.map(|error| error.public_message(self.turn.state).to_owned());
+                let message = error.map(|error| error.public_message().to_owned());
                 (code, message, Vec::new())
             }
         };

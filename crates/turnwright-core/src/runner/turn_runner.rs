@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::{Running, Turn, TurnHandle};
+use super::handle::{Controls, Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
-use super::live_turns::LiveTurns;
+use super::live_turns::run_until_dropped;
 use super::run_loop::{Start, drive};
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
@@ -21,7 +21,6 @@ use crate::schema::Typed;
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
-use crate::task::OnDrop;
 use crate::telemetry::TurnSpan;
 use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
@@ -63,7 +62,6 @@ pub(crate) struct Plan {
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
     pub(crate) stream_capacity: usize,
-    pub(crate) live: Arc<LiveTurns>,
 }
 
 impl TurnRunner {
@@ -138,7 +136,7 @@ impl TurnRunner {
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
         let mut input = input.into();
         let hub = self.hub(&mut input);
-        let stream = hub.subscribe(input.replays);
+        let stream = hub.subscribe(input.replay);
         Turn {
             handle: self.launch(input, &hub),
             stream,
@@ -159,8 +157,9 @@ impl TurnRunner {
         Arc::new(hub.keep_log(input.conversation.is_some()))
     }
 
-    pub(super) fn live_turns(&self) -> &LiveTurns {
-        &self.0.live
+    /// Returns whether this runner started the turn.
+    pub(super) fn runs(&self, turn: &TurnContext) -> bool {
+        Arc::ptr_eq(turn.setup(), &self.0.setup)
     }
 
     /// Returns the storage of conversations.
@@ -217,7 +216,7 @@ impl TurnRunner {
     fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>) -> TurnHandle {
         let turn_id = Arc::clone(hub.turn_id());
         let conversation = Arc::clone(hub.conversation_id());
-        let resumed = input.resumes;
+        let resumed = input.is_resume;
         hub.emit(|| EventKind::TurnStart { resumed });
         let failed = |error: Error| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
@@ -240,10 +239,10 @@ impl TurnRunner {
             Start::New {
                 message,
                 stash: input.stash.clone(),
-                abandons: input.abandons,
+                abandon_suspended: input.abandon_suspended,
             }
         };
-        let suspends = input.suspends;
+        let suspend_at_gates = input.suspend_at_gates;
         let under = input.under.clone();
         let mut parts = match self.parts(input, hub) {
             Ok(parts) => parts,
@@ -254,32 +253,22 @@ impl TurnRunner {
         let turn = TurnContext::new(parts);
         if turn.record_store().is_some() && under.is_none() {
             turn.gates().activity().enable();
-            if suspends || turn.setup().suspends {
+            if suspend_at_gates || turn.setup().suspend_at_gates {
                 turn.gates().suspend_at_gates();
             }
         }
-        let turn_gates = turn.gates().clone();
         // Before the task starts, because it may reach a gate immediately.
         let gates = Gates::new(turn.gates().clone());
-        let cancellation = turn.cancellation().clone();
+        let controls = Arc::new(Controls::of(&turn).into());
         let span = TurnSpan::start(&*self.0.executor, &turn, begin.message());
-        // Also if the task is dropped before its end, because the runtime is shut down.
-        let live = Arc::clone(&self.0.live);
-        live.add(&turn);
-        let ends = OnDrop({
-            let turn = turn.clone();
-            move || {
-                turn.end();
-                live.remove(&turn);
-            }
-        });
+        let ends = run_until_dropped(turn.clone());
         let work = drive(Arc::clone(&self.0), turn, begin);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await
         });
         // A turn under a call is part of the call: it does not outlive the handler that holds it.
-        let cancels = under.is_some();
+        let cancel_on_drop = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
             Some(call) => call.turn().journal().tasks().spawn_on(work, &runtime),
@@ -287,11 +276,10 @@ impl TurnRunner {
         TurnHandle {
             turn_id,
             conversation,
-            cancellation,
-            turn_gates,
+            controls,
             gates: Some(gates),
             running: Some(Running::Task(task)),
-            cancels,
+            cancel_on_drop,
             format,
         }
     }
@@ -316,7 +304,7 @@ impl TurnRunner {
             Some(given) => given.child(),
             None => Cancellation::new(),
         };
-        let outer = (input.under.as_ref()).map(|call| Outer::new(call, input.inherits));
+        let outer = (input.under.as_ref()).map(|call| Outer::new(call, input.inherit_rules));
         let inherited = || outer.as_ref()?.turn.principal().cloned();
         Ok(TurnParts {
             id: Arc::clone(hub.turn_id()),
@@ -331,7 +319,7 @@ impl TurnRunner {
             hub: Arc::clone(hub),
             answer: None,
             outer,
-            inherits: input.inherits,
+            inherit_rules: input.inherit_rules,
             settings: input.settings,
             runtime: None,
         })

@@ -74,6 +74,7 @@ impl StorageBuilder {
             store: self.store,
             spool: self.spool,
             secret: Some(self.secret),
+            live: Arc::default(),
         })
     }
 }

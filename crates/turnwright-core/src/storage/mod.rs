@@ -1,5 +1,9 @@
 //! Where conversations are stored: the store, the spool and the secret as one value.
 //!
+//! A store brings its spool: records refer to bytes in a spool, so both must persist, and a persistent store with a
+//! volatile spool does not build. There is one secret; one for each conversation is derived from it. A turn without a
+//! conversation has no store: its results are held in memory by the records that refer to them.
+//!
 //! ```
 //! use turnwright_core::record::Message;
 //! use turnwright_core::store::{ConversationId, StoreExt as _};
@@ -21,6 +25,7 @@
 //! ```
 
 mod builder;
+mod live_turns;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +34,9 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 pub use builder::StorageBuilder;
+pub(crate) use live_turns::{LiveTurn, TurnKey};
 
+use self::live_turns::LiveTurns;
 use crate::error::Error;
 use crate::record::{ConversationInfo, ConversationInfoBuilder, GateAnswer};
 use crate::spool::{MemorySpool, Spool};
@@ -74,6 +81,7 @@ pub struct Storage {
     spool: Arc<dyn Spool>,
     /// `None` for the random secret of this process.
     secret: Option<ConversationSecret>,
+    live: Arc<LiveTurns>,
 }
 
 impl Storage {
@@ -87,6 +95,7 @@ impl Storage {
             store: Arc::new(MemoryStore::default()),
             spool: Arc::new(MemorySpool::transient()),
             secret: None,
+            live: Arc::default(),
         }
     }
 
@@ -112,6 +121,10 @@ impl Storage {
         secret: ConversationSecret,
     ) -> StorageBuilder {
         StorageBuilder::new(Arc::new(store), spool, secret)
+    }
+
+    pub(crate) fn live_turns(&self) -> &LiveTurns {
+        &self.live
     }
 
     /// Returns the store for records.
@@ -145,7 +158,7 @@ impl Storage {
     ///
     /// The answer is checked against the stored schema of the gate. Edited arguments of an approval are checked when the turn
     /// continues; [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) checks them at once. If the gate has a timeout, the
-    /// answer must come within it, counted from when the gate was opened, and is used for as long again.
+    /// answer must come within it, counted from when the gate was opened. A recorded answer expires after the same time.
     ///
     /// # Errors
     /// - `E_UNKNOWN_TURN_GATE` if there is no such gate.

@@ -1,16 +1,17 @@
 //! Recording an answer at a gate of a stored turn.
+//!
+//! The store decides between answers: an answer is written only if the gate has none. So live answers, recorded ones
+//! and a resumed turn that opens the gate again cannot overwrite each other.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Batch, ConversationId, Loaded, Query, Store, StoreError, TurnPlace};
+use super::ext::undamaged;
+use super::{Batch, ConversationId, Loaded, Query, Store, StoreExt as _};
 use crate::error::{Error, ErrorCode};
 use crate::gate::{admitted, check};
-use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnState};
+use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::{Schema, escape};
-
-/// Maximum number of attempts when others write to the same conversation.
-const MAX_TRIES: usize = 100;
 
 /// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
 /// finds it when it is resumed. Returns the answered gate.
@@ -21,64 +22,51 @@ pub(crate) async fn answer_gate(
     conversation: &ConversationId,
     gate_id: &str,
     answer: GateAnswer,
-    accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error>,
+    accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error> + Sync,
 ) -> Result<Arc<GateRecord>, Error> {
     let answer = admitted(answer)?;
-    let query = Query::all().kind(RecordKind::Gate).ids([gate_id]);
-    for _ in 0..MAX_TRIES {
-        let loaded = store.load(conversation, &query).await?;
-        let revision = loaded.revision;
-        let gate = found(loaded, conversation, gate_id)?;
-        check_turn(store, conversation, &gate).await?;
-        check_time(&gate)?;
-        let schema = gate.schema.as_deref().cloned();
-        let schema = schema.map(Schema::from_document).transpose()?;
-        let asked = (&gate.kind, &*gate.question);
-        let checked = check(asked, schema.as_ref(), answer.clone(), |answer| {
-            accepts(&gate, answer)
-        })?;
-        let closed = gate.closed(GateState::Answered(checked));
-        // Only if nothing was written meanwhile: of two answers one counts.
-        let put = Record::Gate(Arc::clone(&closed));
-        let batch = Batch::new().put(put).expect(revision);
-        match apply(store, conversation, batch).await {
-            Ok(()) => return Ok(closed),
-            Err(error) if error.found_revision().is_some() => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let message = "the answer was not recorded because of too many concurrent writes to the conversation: try again";
-    Err(Error::new(ErrorCode::STORE_ERROR, message))
+    let gates = Query::all().kind(RecordKind::Gate).ids([gate_id]);
+    let gate = found(
+        store.load(conversation, &gates).await?,
+        conversation,
+        gate_id,
+    )?;
+    check_turn(store, conversation, &gate).await?;
+    let mut answered = Err(closed(&escape(gate_id, 120), "it is not stored"));
+    // Only if nothing was written meanwhile: of two answers one counts.
+    let updated = store.update(conversation, &gates, |loaded| {
+        answered = found(loaded.clone(), conversation, gate_id)
+            .and_then(|gate| answered_gate(&gate, answer.clone(), &accepts));
+        (answered.iter().cloned()).fold(Batch::new(), Batch::put)
+    });
+    updated.await?;
+    answered
 }
 
-/// Applies a batch. If it is unknown whether it was applied, tries once more with the same batch.
-async fn apply(
-    store: &dyn Store,
-    conversation: &ConversationId,
-    batch: Batch,
-) -> Result<(), StoreError> {
-    match store.apply(conversation, batch.clone()).await {
-        Err(error) if error.is_outcome_unknown() => {
-            store.apply(conversation, batch).await.map(drop)
-        }
-        applied => applied.map(drop),
-    }
+/// Returns the gate with the answer, if it accepts it.
+fn answered_gate(
+    gate: &GateRecord,
+    answer: GateAnswer,
+    accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error>,
+) -> Result<Arc<GateRecord>, Error> {
+    check_time(gate)?;
+    let schema = gate.schema.as_deref().cloned();
+    let schema = schema.map(Schema::from_document).transpose()?;
+    let asked = (&gate.kind, &*gate.question);
+    let accepts = |answer: &GateAnswer| accepts(gate, answer);
+    let checked = check(asked, schema.as_ref(), answer, accepts)?;
+    Ok(gate.closed(GateState::Answered(checked)))
 }
 
 /// Returns the gate, if it can still be answered.
 fn found(
-    mut loaded: Loaded,
+    loaded: Loaded,
     conversation: &ConversationId,
     gate_id: &str,
 ) -> Result<Arc<GateRecord>, Error> {
     let shown = escape(gate_id, 120);
-    if let Some(damaged) = loaded.damaged.pop() {
-        return Err(StoreError::damaged(damaged).into());
-    }
-    let Some(gate) = loaded
-        .into_records()
-        .find_map(Record::downcast::<GateRecord>)
-    else {
+    let mut records = undamaged(loaded)?.into_records();
+    let Some(gate) = records.find_map(Record::downcast::<GateRecord>) else {
         let conversation = escape(conversation.as_str(), 80);
         let message = format!("the conversation `{conversation}` has no gate `{shown}`");
         return Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message));
@@ -100,20 +88,19 @@ async fn check_turn(
     conversation: &ConversationId,
     gate: &GateRecord,
 ) -> Result<(), Error> {
-    let found = TurnPlace::find(store, conversation, &gate.turn_id).await?;
-    let turn = found.and_then(|found| found.turn.ok());
-    let over = turn.map(|turn| turn.state).filter(|state| {
-        matches!(
-            state,
-            TurnState::Answered | TurnState::Nacked | TurnState::Abandoned
-        )
-    });
-    match over {
-        None => Ok(()),
-        Some(state) => {
+    let query = Query::all().kind(RecordKind::Turn);
+    let loaded = store
+        .load(conversation, &query.ids([&*gate.turn_id]))
+        .await?;
+    // A damaged turn may reach it.
+    let mut records = loaded.into_records();
+    let turn = records.find_map(Record::downcast::<TurnRecord>);
+    match turn.map(|turn| turn.state) {
+        Some(state @ (TurnState::Answered | TurnState::Nacked | TurnState::Abandoned)) => {
             let why = format!("its turn is {state}");
             Err(closed(&escape(gate.id(), 120), &why))
         }
+        _ => Ok(()),
     }
 }
 

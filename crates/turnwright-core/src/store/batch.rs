@@ -1,4 +1,8 @@
 //! Atomic changes.
+//!
+//! A batch is applied once. Each batch has an id that the store keeps for an hour with a digest of the content.
+//! Applying it again returns the same revision and changes nothing, so there is no separate query for the fate of a
+//! batch.
 
 use super::Revision;
 use crate::ids::new_uuid;

@@ -2,22 +2,10 @@
 
 use std::sync::Arc;
 
-use super::ext::undamaged;
 use super::{Batch, ConversationId, FoundConversation, Loaded, Store, StoreError, StoreExt as _};
 use crate::error::{Error, ErrorCode};
 use crate::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
 use crate::validate::Violations;
-
-/// Implements [`StoreExt::conversation_info`](super::StoreExt::conversation_info).
-pub(crate) async fn conversation_info<S: Store + ?Sized>(
-    store: &S,
-    conversation: &ConversationId,
-) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
-    let loaded = store
-        .load(conversation, &FoundConversation::query())
-        .await?;
-    Ok(FoundConversation::new(conversation.clone(), undamaged(loaded)?).info)
-}
 
 /// Implements [`StoreExt::update_conversation_info`](super::StoreExt::update_conversation_info).
 pub(crate) async fn update_conversation_info<S: Store + ?Sized>(

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Batch, ConversationId, Loaded, Pages, Query, Revision, Store, StoreError};
+use super::{
+    Batch, ConversationId, FoundConversation, Loaded, Pages, Query, Revision, Store, StoreError,
+};
 use crate::error::Error;
 use crate::record::{
     CallState, ConversationInfo, ConversationInfoBuilder, GateRecord, Lease, LedgerEntry, Memory,
@@ -12,7 +14,7 @@ use crate::record::{
 };
 
 /// Maximum number of attempts while other writers change the conversation.
-const MAX_TRIES: usize = 100;
+pub(crate) const MAX_TRIES: usize = 100;
 
 /// Convenience methods for [`Store`]. They take a conversation as `&str` or as [`&ConversationId`](ConversationId).
 ///
@@ -237,7 +239,9 @@ pub trait StoreExt: Store {
         &self,
         conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
-        super::conversation_info(self, &id(conversation)).await
+        let (conversation, query) = (id(conversation), FoundConversation::query());
+        let loaded = undamaged(self.load(&conversation, &query).await?)?;
+        Ok(FoundConversation::new(conversation, loaded).info)
     }
 
     /// Changes the metadata of the conversation, and returns what is stored then. `change` gets what is stored, or an info
@@ -296,7 +300,7 @@ pub trait StoreExt: Store {
                 return Ok(revision);
             }
             tries += 1;
-            match self.apply(&conversation, batch.expect(revision)).await {
+            match apply_once(self, &conversation, batch.expect(revision)).await {
                 Err(error) if error.found_revision().is_some() && tries < MAX_TRIES => {}
                 done => return done,
             }
@@ -308,6 +312,18 @@ impl<S: Store + ?Sized> StoreExt for S {}
 
 fn id(conversation: &(impl AsRef<str> + ?Sized)) -> ConversationId {
     ConversationId::new(conversation.as_ref())
+}
+
+/// Applies a batch. If it is unknown whether it was applied, tries once more with the same batch, which is applied at most once.
+pub(crate) async fn apply_once(
+    store: &(impl Store + ?Sized),
+    conversation: &ConversationId,
+    batch: Batch,
+) -> Result<Revision, StoreError> {
+    match store.apply(conversation, batch.clone()).await {
+        Err(error) if error.is_outcome_unknown() => store.apply(conversation, batch).await,
+        applied => applied,
+    }
 }
 
 /// Loads all records of a type, in order.
@@ -326,8 +342,8 @@ async fn all_of<S: Store + ?Sized, T: RecordType>(
 
 /// Fails if a record is damaged: the caller gets no list with a silent gap.
 pub(super) fn undamaged(mut loaded: Loaded) -> Result<Loaded, StoreError> {
-    match loaded.damaged.is_empty() {
-        true => Ok(loaded),
-        false => Err(StoreError::damaged(loaded.damaged.swap_remove(0))),
+    match loaded.damaged.pop() {
+        None => Ok(loaded),
+        Some(damaged) => Err(StoreError::damaged(damaged)),
     }
 }

@@ -1,4 +1,7 @@
 //! Whether a lease has expired, judged by this process's monotonic clock.
+//!
+//! A process may take over a lease only after it has observed it without renewal for its full duration. Wall clocks are
+//! not compared. Observations are remembered, so that several short attempts add up.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

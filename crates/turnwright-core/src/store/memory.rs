@@ -1,5 +1,6 @@
 //! A store in memory.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -21,6 +22,9 @@ use super::{
 use crate::record::{Record, RecordKind};
 use crate::spool::Spool;
 
+/// Number of conversations without records whose numbers are kept.
+const MAX_EMPTY: usize = 1_000;
+
 /// How long the ids of applied batches are kept.
 const BATCH_ID_RETENTION: Duration = Duration::from_secs(60 * 60);
 
@@ -41,9 +45,28 @@ pub struct MemoryStore(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    conversations: RwLock<BTreeMap<ConversationId, Mutex<Conversation>>>,
+    conversations: RwLock<Conversations>,
+    /// Notifies tasks that wait for a change of a conversation that does not exist.
+    created: Arc<Notify>,
     /// Locked after a conversation.
     batches: Mutex<BatchLog>,
+}
+
+#[derive(Default)]
+struct Conversations {
+    by_id: BTreeMap<ConversationId, Mutex<Conversation>>,
+    /// Those that a batch left without records, oldest first.
+    empty: VecDeque<ConversationId>,
+    /// New conversations continue with the highest numbers of those that were removed, so that writers from before are rejected.
+    floor: Numbers,
+}
+
+/// The numbers of a conversation that never decrease.
+#[derive(Clone, Copy, Default)]
+struct Numbers {
+    revision: u64,
+    fencing_token: u64,
+    last_position: u64,
 }
 
 #[derive(Default)]
@@ -96,22 +119,33 @@ impl Store for MemoryStore {
     ) -> Result<Revision, StoreError> {
         let Shared {
             conversations,
+            created,
             batches,
         } = &*self.0;
-        if let Some(found) = conversations.read().get(conversation) {
-            return found.lock().apply(conversation, batch, batches);
-        }
-        let mut conversations = conversations.write();
-        // Another thread may have added it between the two locks.
-        match conversations.get_mut(conversation) {
-            Some(found) => found.get_mut().apply(conversation, batch, batches),
-            None => {
-                let mut new = Conversation::default();
-                let revision = new.apply(conversation, batch, batches)?;
-                conversations.insert(conversation.clone(), Mutex::new(new));
-                Ok(revision)
+        let known = {
+            let all = conversations.read();
+            match all.by_id.get(conversation) {
+                Some(found) => {
+                    let mut found = found.lock();
+                    Ok((found.apply(conversation, batch, batches), found.is_empty()))
+                }
+                None => Err(batch),
             }
+        };
+        let (applied, is_empty) = known.unwrap_or_else(|batch| {
+            let mut all = conversations.write();
+            let new = Mutex::new(Conversation::starting_at(all.floor));
+            // Another thread may have added it between the two locks.
+            let found = all.by_id.entry(conversation.clone()).or_insert(new);
+            let found = found.get_mut();
+            let applied = found.apply(conversation, batch, batches);
+            created.notify_waiters();
+            (applied, found.is_empty())
+        });
+        if is_empty {
+            conversations.write().note_empty(conversation);
         }
+        applied
     }
 
     async fn load(
@@ -119,18 +153,19 @@ impl Store for MemoryStore {
         conversation: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        let conversations = self.0.conversations.read();
-        Ok(conversations
-            .get(conversation)
-            .map_or_else(Loaded::default, |found| found.lock().load(query)))
+        let all = self.0.conversations.read();
+        Ok(match all.by_id.get(conversation) {
+            Some(found) => found.lock().load(query),
+            None => Conversation::starting_at(all.floor).load(query),
+        })
     }
 
     async fn conversations(
         &self,
         filter: &ConversationFilter,
     ) -> Result<Vec<FoundConversation>, StoreError> {
-        let (conversations, query) = (self.0.conversations.read(), FoundConversation::query());
-        let included = conversations.iter().filter(|(id, _)| filter.includes(id));
+        let (all, query) = (self.0.conversations.read(), FoundConversation::query());
+        let included = all.by_id.iter().filter(|(id, _)| filter.includes(id));
         let found = included.filter_map(|(id, conversation)| {
             let conversation = conversation.lock();
             let found = || FoundConversation::new(id.clone(), conversation.load(&query));
@@ -141,9 +176,9 @@ impl Store for MemoryStore {
     }
 
     async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
-        let conversations = self.0.conversations.read();
+        let all = self.0.conversations.read();
         let (query, mut found) = (filter.query(), Vec::new());
-        for (id, conversation) in conversations.iter().filter(|(id, _)| filter.includes(id)) {
+        for (id, conversation) in all.by_id.iter().filter(|(id, _)| filter.includes(id)) {
             let conversation = conversation.lock();
             let has = |turn: &String| conversation.get(RecordKind::Turn, turn).is_some();
             if filter.turn_id.as_ref().is_none_or(has) {
@@ -159,11 +194,10 @@ impl Store for MemoryStore {
         conversation: &ConversationId,
         since: Revision,
     ) -> Result<Changes, StoreError> {
-        let conversations = self.0.conversations.read();
-        let found = conversations.get(conversation).map(Mutex::lock);
-        Ok(match found {
-            Some(found) => found.changed(since.0),
-            None => Conversation::default().changed(since.0),
+        let all = self.0.conversations.read();
+        Ok(match all.by_id.get(conversation) {
+            Some(found) => found.lock().changed(since.0),
+            None => Conversation::starting_at(all.floor).changed(since.0),
         })
     }
 
@@ -172,7 +206,7 @@ impl Store for MemoryStore {
         conversation: &ConversationId,
         since: Revision,
     ) -> Result<(), StoreError> {
-        if let Some(changed) = self.next_change(conversation, since) {
+        while let Some(changed) = self.next_change(conversation, since) {
             changed.await;
         }
         Ok(())
@@ -189,18 +223,54 @@ impl Store for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Returns a future of the next change of a conversation, unless it already has a later revision.
+    /// Returns a future of the next change of a conversation, unless it already has a later revision. For one that does not exist,
+    /// of the next creation of any.
     fn next_change(&self, conversation: &ConversationId, since: Revision) -> Option<OwnedNotified> {
-        let conversation = conversation.clone();
-        let mut conversations = self.0.conversations.write();
-        let found = conversations.entry(conversation).or_default().get_mut();
-        let changed = || Arc::clone(found.changed.get_or_insert_default()).notified_owned();
         // Under the same lock as changes, so that none is missed.
-        (found.revision <= since.0).then(changed)
+        let all = self.0.conversations.read();
+        let Some(found) = all.by_id.get(conversation) else {
+            let created = || Arc::clone(&self.0.created).notified_owned();
+            return (all.floor.revision <= since.0).then(created);
+        };
+        let mut found = found.lock();
+        let revision = found.revision;
+        let changed = || Arc::clone(found.changed.get_or_insert_default()).notified_owned();
+        (revision <= since.0).then(changed)
+    }
+}
+
+impl Conversations {
+    /// Keeps the numbers of the newest conversations without records.
+    fn note_empty(&mut self, conversation: &ConversationId) {
+        self.empty.push_back(conversation.clone());
+        if self.empty.len() > MAX_EMPTY
+            && let Some(oldest) = self.empty.pop_front()
+            && let Entry::Occupied(mut found) = self.by_id.entry(oldest)
+            && found.get_mut().get_mut().is_empty()
+        {
+            let removed = found.remove().into_inner();
+            let floor = &mut self.floor;
+            floor.revision = floor.revision.max(removed.revision);
+            floor.fencing_token = floor.fencing_token.max(removed.fencing_token);
+            floor.last_position = floor.last_position.max(removed.last_position);
+            if let Some(changed) = removed.changed {
+                changed.notify_waiters();
+            }
+        }
     }
 }
 
 impl Conversation {
+    fn starting_at(numbers: Numbers) -> Self {
+        Conversation {
+            revision: numbers.revision,
+            fencing_token: numbers.fencing_token,
+            last_position: numbers.last_position,
+            changes_from: numbers.revision,
+            ..Conversation::default()
+        }
+    }
+
     fn apply(
         &mut self,
         conversation: &ConversationId,
@@ -217,9 +287,10 @@ impl Conversation {
             Err(_) => batches.lock().applied.get(&batch.id).copied(),
         };
         if let Some(earlier) = earlier {
-            return match earlier.digest == digest && self.may_have_applied(&batch, earlier) {
-                true => Ok(Revision(earlier.revision)),
-                false => Err(StoreError::batch_id_reused(batch.id)),
+            return if earlier.digest == digest && self.may_have_applied(&batch, earlier) {
+                Ok(Revision(earlier.revision))
+            } else {
+                Err(StoreError::batch_id_reused(batch.id))
             };
         }
         refused?;
@@ -250,9 +321,9 @@ impl Conversation {
             return Err(StoreError::fenced(self.fencing_token));
         }
         let revision = Revision(self.revision);
-        match batch.expect.is_some_and(|expected| expected != revision) {
-            true => Err(StoreError::conflict(revision)),
-            false => Ok(()),
+        match batch.expect {
+            Some(expected) if expected != revision => Err(StoreError::conflict(revision)),
+            _ => Ok(()),
         }
     }
 
@@ -346,10 +417,8 @@ impl Conversation {
         found.sort_by_key(|(position, _)| *position);
         found.dedup_by_key(|(position, _)| *position);
         let most = query.limit.unwrap_or(usize::MAX);
-        let skipped = match query.newest {
-            true => found.len().saturating_sub(most),
-            false => 0,
-        };
+        let skipped = found.len().saturating_sub(most);
+        let skipped = if query.newest { skipped } else { 0 };
         let found = found.into_iter().skip(skipped).take(most);
         let records = found.map(|(at, found)| Stored::new(Position(at), found.record.clone()));
         Loaded::new(
@@ -367,9 +436,10 @@ impl Conversation {
         for (_, kind) in self.kinds.iter().filter(|(kind, _)| wanted(kind)) {
             let records = kind.by_position.range(within.clone());
             let records = records.map(|(position, record)| (*position, record));
-            match query.newest {
-                false => found.extend(records.take(most)),
-                true => found.extend(records.rev().take(most)),
+            if query.newest {
+                found.extend(records.rev().take(most));
+            } else {
+                found.extend(records.take(most));
             }
         }
         found
@@ -427,7 +497,7 @@ fn digest(conversation: &ConversationId, batch: &Batch) -> u64 {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let conversations = self.0.conversations.read().len();
+        let conversations = self.0.conversations.read().by_id.len();
         write!(f, "MemoryStore({conversations} conversations)")
     }
 }
@@ -449,12 +519,61 @@ mod tests {
             store.delete_conversation(&id).await.unwrap();
         }
         let mut held = 0;
-        for conversation in store.0.conversations.read().values() {
+        for conversation in store.0.conversations.read().by_id.values() {
             let conversation = conversation.lock();
             assert_eq!(conversation.revision, 2);
             held += conversation.kinds.len() + conversation.deleted.capacity();
             held += usize::from(conversation.changed.is_some());
         }
         assert_eq!(held, 0);
+    }
+
+    #[tokio::test]
+    async fn what_deleted_conversations_leave_is_bounded() {
+        let store = MemoryStore::default();
+        let id = |n: usize| ConversationId::new(format!("chat-{n}"));
+        let message = || Message::user("Hello!").build().unwrap();
+        let stale = || Batch::new().put(message());
+        for n in 0..3 * MAX_EMPTY {
+            // A new conversation does not start below those that were removed.
+            let fenced = stale().fencing_token(7 + n as u64);
+            let put = store.apply(&id(n), fenced).await.unwrap();
+            store.delete_conversation(&id(n)).await.unwrap();
+            drop(store.next_change(&id(n), put));
+            drop(store.next_change(&ConversationId::new(format!("none-{n}")), put));
+        }
+        let kept = || {
+            let all = store.0.conversations.read();
+            (all.by_id.len(), all.empty.len())
+        };
+        assert_eq!(kept(), (MAX_EMPTY, MAX_EMPTY));
+        // Those that are not kept do not start again from the beginning.
+        for n in [0, 3 * MAX_EMPTY - 1] {
+            let conflict = store.apply(&id(n), stale().expect(Revision(1))).await;
+            assert!(conflict.unwrap_err().found_revision().is_some());
+            let fenced = store.apply(&id(n), stale().fencing_token(6)).await;
+            assert!(fenced.unwrap_err().fenced_by().is_some());
+            let changes = store.changed(&id(n), Revision(1)).await.unwrap();
+            assert!(matches!(changes, Changes::Unknown));
+        }
+        // A conversation with records is kept.
+        store.put(&id(1), message()).await.unwrap();
+        assert_eq!(store.messages(&id(1)).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_wait_for_a_conversation_that_does_not_exist_ends_with_its_creation() {
+        let store = MemoryStore::default();
+        let put = async |id: &str| {
+            let message = Message::user("Hello!").build().unwrap();
+            store.put(&ConversationId::new(id), message).await.unwrap()
+        };
+        let id = ConversationId::new("chat");
+        let mut waits = std::pin::pin!(store.wait_for_change(&id, Revision(0)));
+        assert!(futures_util::poll!(waits.as_mut()).is_pending());
+        put("other").await;
+        assert!(futures_util::poll!(waits.as_mut()).is_pending());
+        put("chat").await;
+        waits.await.unwrap();
     }
 }

@@ -29,7 +29,7 @@
 //!
 //! A custom store encodes each record with [`Record::to_value`](crate::record::Record::to_value) and decodes it with
 //! [`Record::from_value`](crate::record::Record::from_value). The testkit's `store::conformance` checks everything that
-//! this module specifies. A store that wraps another one is a [`StoreLayer`].
+//! this module specifies.
 //!
 //! A runner takes a store as part of a [`Storage`](crate::Storage), together with the spool and the secret.
 
@@ -40,7 +40,6 @@ mod conversation_info;
 mod conversations;
 mod error;
 mod ext;
-mod layer;
 mod lease_expiry;
 mod memory;
 mod pages;
@@ -65,16 +64,17 @@ pub use changes::{Changes, MIN_DELETION_HISTORY};
 pub use conversations::{ConversationFilter, FoundConversation};
 pub use error::StoreError;
 pub use ext::StoreExt;
-pub use layer::{Layered, StoreLayer};
 pub use lease_expiry::observe_lease;
 pub use memory::MemoryStore;
+pub(crate) use pages::Pager;
 pub use pages::Pages;
 pub use query::{DamagedRecord, Loaded, Position, Query, Stored};
 pub use turns::{FoundTurn, TurnCursor, TurnFilter};
 pub use waiting::{Waiting, WaitingQuery, WaitingState};
 
 pub(crate) use answer_gate::answer_gate;
-pub(crate) use conversation_info::{conversation_info, update_conversation_info};
+pub(crate) use conversation_info::update_conversation_info;
+pub(crate) use ext::{MAX_TRIES, apply_once};
 pub(crate) use lease_expiry::observe_damaged;
 pub(crate) use turn_place::{TurnPlace, next_turn};
 
@@ -130,7 +130,8 @@ pub trait Store: Send + Sync {
     ///
     /// A record that is put again replaces the one with the same kind and id and keeps its position. A new record comes after all
     /// records that ever existed: a [`Position`] is never used twice in a conversation. The revision, the fencing token and the
-    /// last position stay when the last record is deleted.
+    /// last position stay when the last record is deleted. A store may forget them later if no conversation that it does not know
+    /// gets lower ones.
     ///
     /// The store keeps the id of an applied batch for at least one hour. If it gets the batch again within that time, it
     /// changes nothing and returns the same revision as the first time, whatever happened since. So a caller that did not get
@@ -150,7 +151,7 @@ pub trait Store: Send + Sync {
 
     /// Loads records of a conversation, in the order in which they were first written, with its revision and highest fencing
     /// token. An id that the query repeats is returned once. A conversation that was never written has no records and
-    /// revision 0.
+    /// revision 0, or a higher one in a store that forgets those of deleted conversations.
     ///
     /// A record that cannot be read does not make the others unreadable: it is listed in [`Loaded::damaged`].
     ///

@@ -16,7 +16,7 @@ const DEFAULT_SIZE: usize = 256;
 pub struct Pages<'s, S: ?Sized> {
     store: &'s S,
     conversation_id: ConversationId,
-    query: Query,
+    pager: Pager,
     size: usize,
     page: vec::IntoIter<Result<Stored, StoreError>>,
     left: usize,
@@ -28,7 +28,7 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
             left: query.limit.unwrap_or(usize::MAX),
             store,
             conversation_id,
-            query,
+            pager: Pager::new(query),
             size: DEFAULT_SIZE,
             page: Vec::new().into_iter(),
         }
@@ -51,31 +51,67 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
         if let Some(stored) = self.page.next() {
             return Some(stored);
         }
-        self.query.limit = Some(self.size.min(self.left));
+        self.pager.query.limit = Some(self.size.min(self.left));
         if self.left == 0 {
             return None;
         }
-        let loaded = match self.store.load(&self.conversation_id, &self.query).await {
-            Ok(loaded) => loaded,
-            Err(error) => return Some(Err(error)),
-        };
-        self.advance(&loaded);
-        self.page = in_order(loaded).into_iter();
-        self.page.next()
+        let loaded = self.pager.next(self.store, &self.conversation_id).await;
+        match loaded.transpose()? {
+            Ok(loaded) => {
+                self.left = self.left.saturating_sub(loaded.count());
+                self.page = in_order(loaded).into_iter();
+                self.page.next()
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// Loads what a query selects in pages of its limit: forwards, or backwards if it selects the newest records.
+pub(crate) struct Pager {
+    pub(crate) query: Query,
+    ended: bool,
+}
+
+impl Pager {
+    pub(crate) fn new(query: Query) -> Self {
+        Pager {
+            query,
+            ended: false,
+        }
     }
 
-    /// A page that is not full is the last one.
-    fn advance(&mut self, loaded: &Loaded) {
-        let last = loaded.bounds().map(|(_, last)| last);
-        self.query.after = last.or(self.query.after);
-        let read = loaded.count();
-        let full = self.query.limit.is_some_and(|limit| read >= limit);
-        self.left = if full {
-            self.left.saturating_sub(read)
-        } else {
-            0
-        };
+    /// Returns the next page, or `None` after the last. Damaged records count.
+    pub(crate) async fn next(
+        &mut self,
+        store: &(impl Store + ?Sized),
+        conversation_id: &ConversationId,
+    ) -> Result<Option<Loaded>, StoreError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let query = &mut self.query;
+        let page = store.load(conversation_id, query).await?;
+        if let Some((first, last)) = page.bounds() {
+            // Without this, a store that ignores a part of the query would be read forever.
+            honoured("before", query.before.is_none_or(|limit| last < limit))?;
+            honoured("after", query.after.is_none_or(|limit| first > limit))?;
+            if query.newest {
+                query.before = Some(first);
+            } else {
+                query.after = Some(last);
+            }
+        }
+        self.ended = query.limit.is_none_or(|most| page.count() < most);
+        Ok(Some(page))
     }
+}
+
+fn honoured(part: &str, is_honoured: bool) -> Result<(), StoreError> {
+    let why = || format!("it returned records that `Query::{part}` excludes");
+    is_honoured
+        .then_some(())
+        .ok_or_else(|| StoreError::failed(why()))
 }
 
 /// Returns readable and damaged records together, by position.
@@ -99,7 +135,7 @@ impl<S: ?Sized> fmt::Debug for Pages<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages")
             .field("conversation", &self.conversation_id)
-            .field("query", &self.query)
+            .field("query", &self.pager.query)
             .finish_non_exhaustive()
     }
 }

@@ -80,9 +80,10 @@ impl Model {
         };
         let found: Vec<_> = self.rows.iter().filter(asked).cloned().collect();
         let most = query.limit.unwrap_or(usize::MAX).min(found.len());
-        match query.newest {
-            true => found[found.len() - most..].to_vec(),
-            false => found[..most].to_vec(),
+        if query.newest {
+            found[found.len() - most..].to_vec()
+        } else {
+            found[..most].to_vec()
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{ConversationId, DamagedRecord, Position, Query, Store, StoreError};
+use super::ext::undamaged;
+use super::{ConversationId, Position, Query, Store, StoreError};
 use crate::record::{Record, RecordKind, TurnRecord};
 
 /// A stored turn, and where its records are: after it, up to the next turn.
 pub(crate) struct TurnPlace {
-    /// The turn, or why it cannot be read.
-    pub(crate) turn: Result<Arc<TurnRecord>, Box<DamagedRecord>>,
+    pub(crate) turn: Arc<TurnRecord>,
     pub(crate) position: Position,
     /// The position of the next turn of the conversation, if there is one.
     pub(crate) next: Option<Position>,
@@ -22,22 +22,26 @@ impl TurnPlace {
         turn_id: &str,
     ) -> Result<Option<Self>, StoreError> {
         let query = Query::all().kind(RecordKind::Turn).ids([turn_id]);
-        let mut loaded = store.load(conversation, &query).await?;
-        let Some((position, _)) = loaded.bounds() else {
+        let found = undamaged(store.load(conversation, &query).await?)?
+            .records
+            .pop();
+        let Some((position, Record::Turn(turn))) = found.map(|one| (one.position, one.record))
+        else {
             return Ok(None);
         };
-        let turn = match loaded.damaged.pop() {
-            Some(damaged) => Err(Box::new(damaged)),
-            None => match loaded.records.pop().map(|found| found.record) {
-                Some(Record::Turn(turn)) => Ok(turn),
-                _ => return Ok(None),
-            },
-        };
+        let next = next_turn(store, conversation, position).await?;
         Ok(Some(TurnPlace {
             turn,
             position,
-            next: next_turn(store, conversation, position).await?,
+            next,
         }))
+    }
+
+    /// Selects the records of the turn, up to the next one.
+    pub(crate) fn own(&self) -> Query {
+        let mut query = Query::all().after(self.position);
+        query.before = self.next;
+        query
     }
 }
 

@@ -1,4 +1,7 @@
 //! Queries for turns of all conversations.
+//!
+//! Turns are found by an index: state and start of a turn, its open gates and the lease of its conversation are next to
+//! the encoded record. The time in a lease is a hint; `lease_expiry` decides.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -253,6 +256,14 @@ impl FoundTurn {
             }
             _ => {}
         }
+    }
+
+    /// Returns whether it was suspended, a gate at which it waited was answered since, and it was not resumed.
+    #[must_use]
+    pub fn is_answered_not_resumed(&self) -> bool {
+        let is_open = |id: &Arc<str>| self.open_gates.iter().any(|gate| gate.id == *id);
+        let turn = self.turn.as_ref();
+        turn.is_some_and(|turn| !turn.waits_at.iter().all(is_open))
     }
 
     /// Returns its position in the order of [`Store::find_turns`].

@@ -69,8 +69,9 @@ impl<'s> WaitingQuery<'s> {
     /// Selects only turns that can go on, which a process that starts resumes:
     ///
     /// - turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not
-    /// - suspended turns without an open gate: all their answers are recorded, but the process that was to resume them died
-    ///   ([`WaitingState::AnsweredNotResumed`]), or they were suspended between two iterations
+    /// - suspended turns with an answer that was not used yet, because the process that was to resume them died
+    ///   ([`WaitingState::AnsweredNotResumed`]). Others of their gates may be open
+    /// - turns that were suspended before they had started all that could run without an answer
     /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
     ///
     /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
@@ -91,8 +92,9 @@ impl<'s> WaitingQuery<'s> {
             for found in &page {
                 let row = Waiting::new(found, now);
                 let selected = if self.resumable {
-                    !row.is_suspended()
-                        || row.gates.is_empty()
+                    let turn = found.turn.as_ref();
+                    row.state != WaitingState::Suspended
+                        || turn.is_none_or(|turn| turn.waits_at.is_empty())
                         || found.open_gates.iter().any(|gate| gate.is_expired(now))
                 } else {
                     row.state != WaitingState::Running || !row.gates.is_empty()
@@ -151,9 +153,9 @@ pub struct Waiting {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum WaitingState {
-    /// No process runs it. It waits for answers at its gates, or to be resumed if it waited at none.
+    /// No process runs it. It waits for answers at its gates, or to be resumed if it can go on without one.
     Suspended,
-    /// No process runs it. It was suspended at gates which are all answered now, and was not resumed.
+    /// No process runs it. It was suspended at gates of which at least one is answered now, and was not resumed.
     AnsweredNotResumed,
     /// A process seems to run it, and waits at its gates.
     Running,
@@ -178,9 +180,7 @@ impl Waiting {
             conversation: found.conversation.shared(),
             turn_id: found.turn_id.as_str().into(),
             state: match suspended {
-                Some(turn) if turn.suspended_at_gates && found.open_gates.is_empty() => {
-                    WaitingState::AnsweredNotResumed
-                }
+                Some(_) if found.is_answered_not_resumed() => WaitingState::AnsweredNotResumed,
                 Some(_) => WaitingState::Suspended,
                 _ if held => WaitingState::Running,
                 _ => WaitingState::Interrupted,

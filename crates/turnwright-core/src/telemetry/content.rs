@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::record::{Author, Message};
 use crate::spool::Body;
+use crate::text::shortened;
 use crate::tool::{Content, ToolOutput};
 
 /// Maximum bytes of each, before the note about what was omitted.
@@ -16,18 +17,7 @@ const NOTE: usize = 128;
 
 /// Shortens a text that is too long.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
-    if text.len() <= MOST {
-        text.into()
-    } else {
-        cut(text, MOST).into()
-    }
-}
-
-/// Returns the start of a text, cut at a character boundary, with a note about what was omitted.
-fn cut(text: &str, most: usize) -> String {
-    let end = text.floor_char_boundary(most);
-    let (shown, omitted) = (text.get(..end).unwrap_or_default(), text.len() - end);
-    format!("{shown}… ({omitted} more bytes omitted)")
+    shortened(text, MOST)
 }
 
 /// Formats arguments as JSON.
@@ -70,7 +60,7 @@ pub(super) fn messages<'m>(
             room = 0;
             let mut most = MOST - NOTE;
             while one.len() > MOST && most > 0 {
-                one = in_form(role, &cut(message.text(), most));
+                one = in_form(role, &shortened(message.text(), most));
                 most /= 2;
             }
         }

@@ -6,23 +6,55 @@ use std::time::Duration;
 
 use tracing::{Level, event};
 
+use super::events::is_busy;
 use super::{METRICS_TARGET, names};
 use crate::dispatch::Executor;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::gate::GateEnd;
 use crate::outcome::TurnOutcome;
 use crate::record::GateKind;
-use crate::usage::ModelUsage;
+use crate::usage::{ModelRequest, ModelUsage};
+
+/// The model that is asked, in the types that it has in traces.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Asked<'a> {
+    pub(super) provider: &'a str,
+    pub(super) model: Option<&'a str>,
+    pub(super) server: Option<&'a str>,
+    pub(super) port: Option<i64>,
+}
+
+impl<'a> Asked<'a> {
+    /// Returns the model of a request, or that of the executor.
+    pub(super) fn of(executor: &'a dyn Executor, request: Option<&'a ModelRequest>) -> Self {
+        let server = request.and_then(|request| request.server.as_ref());
+        let server = server
+            .map(|(host, port)| (&**host, *port))
+            .or_else(|| executor.server());
+        let provider = request.and_then(|request| request.provider.as_deref());
+        let model = request.and_then(|request| request.model.as_deref());
+        Asked {
+            provider: provider.unwrap_or_else(|| executor.name()),
+            model: model.or_else(|| executor.model()),
+            server: server.map(|(host, _)| host),
+            port: server.map(|(_, port)| i64::from(port)),
+        }
+    }
+}
 
 /// Measures a request to a model. `response`: what the executor reported, if anything.
 pub(super) fn operation(
-    executor: &dyn Executor,
+    asked: Asked<'_>,
     response: Option<&ModelUsage>,
     duration: Duration,
     error: Option<&'static str>,
 ) {
-    let (provider, model) = (executor.name(), executor.model());
-    let (server, port) = server_of(executor);
+    let Asked {
+        provider,
+        model,
+        server,
+        port,
+    } = asked;
     let answered = response.and_then(|response| response.model.as_deref());
     event!(
         target: METRICS_TARGET,
@@ -62,11 +94,9 @@ pub(super) fn operation(
     }
 }
 
-/// Returns the address and the port of an executor's server, in the types that they have in traces.
-pub(super) fn server_of(executor: &dyn Executor) -> (Option<&str>, Option<i64>) {
-    let server = executor.server();
-    let port = server.map(|(_, port)| i64::from(port));
-    (server.map(|(host, _)| host), port)
+/// Returns the error of a turn, unless it only says that the turn waits or that the conversation is in use.
+pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Error> {
+    outcome.error().filter(|error| !is_busy(error.code()))
 }
 
 /// Measures a turn that ended.
@@ -78,7 +108,7 @@ pub(super) fn turn(agent: Option<&str>, outcome: &TurnOutcome, duration: Duratio
         { names::TURN_DURATION } = duration.as_secs_f64(),
         { names::AGENT } = agent,
         { names::ENDED } = outcome.status.as_str(),
-        { names::ERROR_TYPE } = outcome.error().map(|error| error.code().as_str()),
+        { names::ERROR_TYPE } = failure_of(outcome).map(|error| error.code().as_str()),
     );
 }
 

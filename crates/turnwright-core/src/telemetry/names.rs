@@ -15,6 +15,16 @@ names! {
     OPERATION = "gen_ai.operation.name";
     PROVIDER = "gen_ai.provider.name";
     MODEL = "gen_ai.request.model";
+    OUTPUT_TYPE = "gen_ai.output.type";
+    STREAM = "gen_ai.request.stream";
+    MAX_TOKENS = "gen_ai.request.max_tokens";
+    SEED = "gen_ai.request.seed";
+    TEMPERATURE = "gen_ai.request.temperature";
+    TOP_P = "gen_ai.request.top_p";
+    PRESENCE_PENALTY = "gen_ai.request.presence_penalty";
+    FREQUENCY_PENALTY = "gen_ai.request.frequency_penalty";
+    STOP_SEQUENCES = "gen_ai.request.stop_sequences";
+    RESPONSE_ID = "gen_ai.response.id";
     RESPONSE_MODEL = "gen_ai.response.model";
     FINISH_REASONS = "gen_ai.response.finish_reasons";
     TIME_TO_FIRST_CHUNK = "gen_ai.response.time_to_first_chunk";

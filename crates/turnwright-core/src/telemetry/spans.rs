@@ -9,16 +9,16 @@ use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
-use super::events::is_busy;
+use super::measure::Asked;
 use super::{TARGET, content, measure, names};
 use crate::dispatch::Executor;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
 use crate::record::Message;
-use crate::tool::context::{DispatchContext, TurnContext};
+use crate::tool::context::{DispatchContext, Reported, TurnContext};
 use crate::tool::{Tool, ToolOutput};
-use crate::usage::{FinishReason, ModelUsage, Usage};
+use crate::usage::{FinishReason, ModelRequest, Usage};
 
 /// The span of a turn.
 pub(crate) struct TurnSpan {
@@ -93,7 +93,7 @@ impl TurnSpan {
         span.record(names::ENDED, outcome.status.as_str());
         span.record(names::ITERATIONS, i64::from(outcome.iterations));
         record_usage(span, Usage::default(), outcome.usage);
-        if let Some(error) = outcome.error().filter(|error| !is_busy(error.code())) {
+        if let Some(error) = measure::failure_of(outcome) {
             record_error(span, error.code().as_str());
         }
         if self.content {
@@ -112,6 +112,8 @@ pub(crate) fn principal(turn: &TurnContext) {
 /// The span of one run of the executor.
 pub(crate) struct ModelSpan<'c> {
     span: Span,
+    /// The span of the turn.
+    turn: Span,
     executor: &'c dyn Executor,
     ctx: &'c DispatchContext,
     start: Instant,
@@ -125,9 +127,14 @@ pub(crate) struct ModelSpan<'c> {
 impl<'c> ModelSpan<'c> {
     pub(crate) fn start(executor: &'c dyn Executor, ctx: &'c DispatchContext) -> Self {
         // What middleware has reported is not of this executor.
-        ctx.turn().limits().take_responses();
-        let model = executor.model();
-        let (server, port) = measure::server_of(executor);
+        ctx.turn().limits().take_reported();
+        let Asked {
+            provider,
+            model,
+            server,
+            port,
+        } = Asked::of(executor, None);
+        let output = ctx.turn().answer_format().map(|_| "json");
         let span = info_span!(
             target: TARGET,
             "chat",
@@ -135,12 +142,22 @@ impl<'c> ModelSpan<'c> {
             { names::SPAN_KIND } = "client",
             { names::SPAN_STATUS } = Empty,
             { names::OPERATION } = "chat",
-            { names::PROVIDER } = executor.name(),
+            { names::PROVIDER } = provider,
             { names::MODEL } = model,
             { names::SERVER } = server,
             { names::PORT } = port,
             { names::CONVERSATION } = ctx.conversation_id().as_str(),
             { names::ITERATION } = i64::from(ctx.iteration()),
+            { names::OUTPUT_TYPE } = output,
+            { names::STREAM } = Empty,
+            { names::MAX_TOKENS } = Empty,
+            { names::SEED } = Empty,
+            { names::TEMPERATURE } = Empty,
+            { names::TOP_P } = Empty,
+            { names::PRESENCE_PENALTY } = Empty,
+            { names::FREQUENCY_PENALTY } = Empty,
+            { names::STOP_SEQUENCES } = Empty,
+            { names::RESPONSE_ID } = Empty,
             { names::RESPONSE_MODEL } = Empty,
             { names::FINISH_REASONS } = Empty,
             { names::TIME_TO_FIRST_CHUNK } = Empty,
@@ -155,6 +172,7 @@ impl<'c> ModelSpan<'c> {
         );
         let mut model = ModelSpan {
             span,
+            turn: Span::current(),
             executor,
             ctx,
             start: Instant::now(),
@@ -188,16 +206,57 @@ impl<'c> ModelSpan<'c> {
     }
 
     /// Measures the requests that the executor made: one for each response that it reported.
-    fn measure(&self, responses: &[Arc<ModelUsage>], code: Option<&'static str>) {
-        for response in responses {
+    fn measure(&self, reported: &Reported, code: Option<&'static str>) {
+        for (response, request) in &reported.responses {
             let duration = response.duration.unwrap_or_else(|| self.start.elapsed());
             // A response with a finish reason succeeded. The error occurred after it.
             let code = code.filter(|_| response.finish_reason.is_none());
-            measure::operation(self.executor, Some(response), duration, code);
+            let asked = Asked::of(self.executor, request.as_deref());
+            measure::operation(asked, Some(response), duration, code);
         }
-        if responses.is_empty() {
-            measure::operation(self.executor, None, self.start.elapsed(), code);
+        if reported.responses.is_empty() {
+            let asked = Asked::of(self.executor, reported.request.as_deref());
+            measure::operation(asked, None, self.start.elapsed(), code);
         }
+    }
+
+    /// Records the last request: its settings, and the model if it is not that of the executor.
+    fn record_request(&self, request: &ModelRequest) {
+        let span = &self.span;
+        let (asked, usual) = (
+            Asked::of(self.executor, Some(request)),
+            Asked::of(self.executor, None),
+        );
+        if asked != usual {
+            if let Some(model) = asked.model {
+                span.record(names::SPAN_NAME, format!("chat {model}"));
+            }
+            span.record(names::SERVER, asked.server);
+            span.record(names::PORT, asked.port);
+            for span in [span, &self.turn] {
+                span.record(names::PROVIDER, asked.provider);
+                span.record(names::MODEL, asked.model);
+            }
+        }
+        let settings = &request.settings;
+        span.record(names::STREAM, request.streams);
+        span.record(names::SEED, settings.seed);
+        let tokens = settings.max_output_tokens;
+        span.record(
+            names::MAX_TOKENS,
+            tokens.and_then(|tokens| i64::try_from(tokens).ok()),
+        );
+        for (name, value) in [
+            (names::TEMPERATURE, settings.temperature),
+            (names::TOP_P, settings.top_p),
+            (names::PRESENCE_PENALTY, settings.presence_penalty),
+            (names::FREQUENCY_PENALTY, settings.frequency_penalty),
+        ] {
+            span.record(name, value);
+        }
+        // A list, like the finish reasons.
+        let stop = settings.stop_sequences.clone().map(Value::from);
+        span.record(names::STOP_SEQUENCES, stop.map(|stop| stop.to_string()));
     }
 }
 
@@ -207,13 +266,16 @@ impl Drop for ModelSpan<'_> {
         // If the executor did not return, it was dropped because the turn was stopped.
         let stopped = || Some(ctx.turn().stop_code().as_str());
         let code = self.ended.unwrap_or_else(stopped);
-        let responses = ctx.turn().limits().take_responses();
-        self.measure(&responses, code);
+        let reported = ctx.turn().limits().take_reported();
+        self.measure(&reported, code);
         if span.is_disabled() {
             return;
         }
         record_usage(span, self.usage_before, ctx.turn().limits().own_usage());
-        record_responses(span, &responses);
+        if let Some(request) = &reported.request {
+            self.record_request(request);
+        }
+        record_responses(span, &reported);
         if let Some(code) = code {
             record_error(span, code);
         }
@@ -324,14 +386,14 @@ fn record_error(span: &Span, code: &'static str) {
 }
 
 /// Records what the model answered. Finish reasons are a list, which `tracing` does not have: they are recorded as JSON.
-fn record_responses(span: &Span, responses: &[Arc<ModelUsage>]) {
-    let Some(last) = responses.last() else {
+fn record_responses(span: &Span, reported: &Reported) {
+    let responses = reported.responses.iter().map(|(response, _)| response);
+    let Some((last, _)) = reported.responses.last() else {
         return;
     };
+    span.record(names::RESPONSE_ID, last.response_id.as_deref());
     span.record(names::RESPONSE_MODEL, last.model.as_deref());
-    let reasons = responses
-        .iter()
-        .filter_map(|response| response.finish_reason.as_ref());
+    let reasons = responses.filter_map(|response| response.finish_reason.as_ref());
     let reasons: Vec<&str> = reasons.map(FinishReason::as_str).collect();
     if !reasons.is_empty() {
         span.record(names::FINISH_REASONS, Value::from(reasons).to_string());

@@ -9,10 +9,26 @@ use crate::tool::ToolOutput;
 /// The package marks all names for generative AI as deprecated, because they moved to another repository. Those that are really
 /// obsolete are listed below.
 #[expect(deprecated, reason = "the names moved and did not change")]
-const OURS: [(&str, &str); 22] = [
+const OURS: [(&str, &str); 32] = [
     (names::OPERATION, agreed::GEN_AI_OPERATION_NAME),
     (names::PROVIDER, agreed::GEN_AI_PROVIDER_NAME),
     (names::MODEL, agreed::GEN_AI_REQUEST_MODEL),
+    (names::OUTPUT_TYPE, agreed::GEN_AI_OUTPUT_TYPE),
+    (names::STREAM, agreed::GEN_AI_REQUEST_STREAM),
+    (names::MAX_TOKENS, agreed::GEN_AI_REQUEST_MAX_TOKENS),
+    (names::SEED, agreed::GEN_AI_REQUEST_SEED),
+    (names::TEMPERATURE, agreed::GEN_AI_REQUEST_TEMPERATURE),
+    (names::TOP_P, agreed::GEN_AI_REQUEST_TOP_P),
+    (
+        names::PRESENCE_PENALTY,
+        agreed::GEN_AI_REQUEST_PRESENCE_PENALTY,
+    ),
+    (
+        names::FREQUENCY_PENALTY,
+        agreed::GEN_AI_REQUEST_FREQUENCY_PENALTY,
+    ),
+    (names::STOP_SEQUENCES, agreed::GEN_AI_REQUEST_STOP_SEQUENCES),
+    (names::RESPONSE_ID, agreed::GEN_AI_RESPONSE_ID),
     (names::RESPONSE_MODEL, agreed::GEN_AI_RESPONSE_MODEL),
     (
         names::FINISH_REASONS,

@@ -1,4 +1,7 @@
 //! Return types of handlers.
+//!
+//! There is one implementation for `Result`. With a second one the compiler could not infer the error type of a closure
+//! that ends in `Ok(…)`.
 
 use std::any::Any;
 use std::borrow::Cow;

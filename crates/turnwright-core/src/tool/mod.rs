@@ -101,10 +101,12 @@ struct Inner {
 }
 
 /// The author's settings, shared by tools that differ only in their handler.
+#[derive(Default)]
 struct Facts {
     name: Arc<str>,
     description: String,
-    artifact_kind: ArtifactKind,
+    /// `None`: text.
+    artifact_kind: Option<ArtifactKind>,
     inline: Inline,
     artifact_tool: bool,
     meta: Meta,
@@ -199,7 +201,7 @@ impl Tool {
     /// Returns the content type of results, unless the handler sets another one.
     #[must_use]
     pub fn artifact_kind(&self) -> ArtifactKind {
-        self.0.facts.artifact_kind
+        self.0.facts.artifact_kind.unwrap_or(ArtifactKind::TEXT)
     }
 
     /// Returns whether results are inlined into the prompt.
@@ -329,19 +331,15 @@ impl Tool {
             let mut described = json!({
                 "name": &*facts.name, "description": facts.description, "inputSchema": self.0.schema.document(),
             });
+            let more = [
+                ("version", facts.version.as_ref().map(|version| json!(version))),
+                ("source", facts.source.as_ref().map(|source| json!(source))),
+                ("readsPrivate", facts.reads_private.then(|| json!(true))),
+                ("sendsOut", facts.sends_out.then(|| json!(true))),
+            ];
             if let Some(fields) = described.as_object_mut() {
-                if let Some(version) = &facts.version {
-                    fields.insert("version".to_owned(), json!(version));
-                }
-                if let Some(source) = &facts.source {
-                    fields.insert("source".to_owned(), json!(source));
-                }
-                if facts.reads_private {
-                    fields.insert("readsPrivate".to_owned(), json!(true));
-                }
-                if facts.sends_out {
-                    fields.insert("sendsOut".to_owned(), json!(true));
-                }
+                let more = more.into_iter();
+                fields.extend(more.filter_map(|(field, value)| Some((field.to_owned(), value?))));
             }
             digest_of(&described)
         })
@@ -471,3 +469,10 @@ impl Tool {
 }
 
 debug_fields!(Tool { name(), description() });
+
+/// Methods that add tools accept a tool and the result of building one.
+impl From<Tool> for Result<Tool, Error> {
+    fn from(tool: Tool) -> Self {
+        Ok(tool)
+    }
+}

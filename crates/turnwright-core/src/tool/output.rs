@@ -149,15 +149,6 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the artifact, if the handler returned an existing one.
-    #[must_use]
-    pub fn as_artifact(&self) -> Option<&SpooledArtifact> {
-        match &self.content {
-            Content::Artifact(artifact) => Some(artifact),
-            Content::Body(_) | Content::Media(_) => None,
-        }
-    }
-
     /// Reads the complete content. A stream is read to its end. `None` for media.
     ///
     /// # Errors

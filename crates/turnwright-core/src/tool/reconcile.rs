@@ -45,51 +45,51 @@ use crate::tool::context::DispatchContext;
 #[derive(Clone, Debug)]
 pub struct UnknownCall {
     ctx: DispatchContext,
-    line: Arc<LedgerEntry>,
+    entry: Arc<LedgerEntry>,
 }
 
 impl UnknownCall {
-    pub(crate) fn new(ctx: &DispatchContext, line: &Arc<LedgerEntry>) -> Self {
+    pub(crate) fn new(ctx: &DispatchContext, entry: &Arc<LedgerEntry>) -> Self {
         UnknownCall {
             ctx: ctx.clone(),
-            line: Arc::clone(line),
+            entry: Arc::clone(entry),
         }
     }
 
     /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.line.tool_call
+        &self.entry.tool_call
     }
 
     /// Returns the idempotency key that the handler had.
     #[must_use]
     pub fn idempotency_key(&self) -> &str {
-        self.line.id()
+        self.entry.id()
     }
 
     /// Returns the name of the tool.
     #[must_use]
     pub fn tool_name(&self) -> &str {
-        &self.line.tool
+        &self.entry.tool
     }
 
     /// Returns the fingerprint of the tool when it ran.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
-        &self.line.fingerprint
+        &self.entry.fingerprint
     }
 
     /// Returns the arguments that it ran with.
     #[must_use]
     pub fn args(&self) -> &Value {
-        &self.line.args
+        &self.entry.args
     }
 
     /// Returns when the call was about to start.
     #[must_use]
     pub fn started_at(&self) -> SystemTime {
-        self.line.started_at
+        self.entry.started_at
     }
 
     /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).

@@ -1,9 +1,9 @@
 use crate::artifact::ArtifactKind;
 use crate::effects::Concurrency;
 use crate::effects::OnCollision;
-use crate::gate::Approval;
 use crate::schema::RawArgs;
 use crate::schema::Rejection;
+use crate::tool::approval::Approval;
 use crate::tool::approval::{ApprovalRequest, PendingCall, Review};
 use std::time::Duration;
 
@@ -110,28 +110,6 @@ fn the_fingerprint_is_a_digest_of_the_description() {
     for other in others {
         assert_ne!(tool.fingerprint(), other.fingerprint());
     }
-}
-
-#[test]
-fn a_type_that_rejects_what_its_schema_accepts_fails_in_build() {
-    #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code)]
-    struct Lie {
-        #[schemars(with = "String")]
-        n: u32,
-    }
-    let error = Tool::typed::<Lie>("lie")
-        .description("Lies.")
-        .handler(|_: Lie, _| async { "" })
-        .build()
-        .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
-    assert!(
-        error
-            .to_string()
-            .contains(r#"accepts {"n":""}, but the argument type rejects what the schema accepts"#),
-        "{error}"
-    );
 }
 
 #[tokio::test]

@@ -1,4 +1,7 @@
 //! Envelopes around content, with a code that the content cannot know.
+//!
+//! The code in a tag is an HMAC-SHA-256 under the conversation's secret, cut to 80 bits, over kind, record, part,
+//! attributes and a digest of the content. It is the same on each rendering and fits no other content.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -128,7 +131,7 @@ impl Envelope {
     /// have different input. A leaked code is not valid for any other record, part or content.
     fn nonce(&self, secret: &ConversationSecret, content: &str) -> String {
         // HMAC accepts keys of any length.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.bytes()) else {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&secret.expose()) else {
             return String::new();
         };
         let mut piece = |bytes: &[u8]| {

@@ -70,10 +70,6 @@ impl ConversationSecret {
     pub const fn expose(&self) -> [u8; 32] {
         self.0
     }
-
-    pub(super) const fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 impl fmt::Debug for ConversationSecret {

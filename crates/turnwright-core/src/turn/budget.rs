@@ -11,7 +11,7 @@ use crate::tool::context::{CallPermit, TurnContext};
 
 impl TurnContext {
     pub(crate) fn budget(&self) -> &Budget {
-        &self.turn_settings().budget
+        &self.wiring().settings().budget
     }
 
     /// Returns the limit that ends this turn before its next step: of its own budget or that of an outer turn.

@@ -10,7 +10,7 @@ use crate::lease::TurnLease;
 use crate::outcome::TurnStatus;
 use crate::record::{Lease, Message, Record, RecordKind, TurnRecord};
 use crate::store::Query;
-use crate::tool::context::TurnContext;
+use crate::tool::context::{Mark, TurnContext};
 
 impl TurnContext {
     /// Returns the turn's record with a message as its answer, for the batch that stores the message. If answers are decided on,
@@ -91,7 +91,7 @@ impl TurnContext {
 
     /// Renews the lease if it is due.
     pub(crate) async fn renew(&self) -> Result<(), Error> {
-        if self.lease().is_some_and(TurnLease::is_due) && !self.journal().has_ended() {
+        if self.lease().is_some_and(TurnLease::is_due) && !self.journal().is(Mark::Ended) {
             // The lease itself is added by the write. A failure ends the turn, like every write.
             self.write(Vec::new()).await?;
         }
@@ -109,7 +109,7 @@ impl TurnContext {
         let (Some(lease), Some(store)) = (self.lease(), self.record_store()) else {
             return Ok(());
         };
-        if !self.journal().is_taken_over() {
+        if !self.journal().is(Mark::TakenOver) {
             let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
             let loaded = self.read(&**store, &query).await?;
             if !loaded.damaged.is_empty() {
@@ -119,10 +119,10 @@ impl TurnContext {
             } else if loaded.into_records().any(|record| lease.matches(&record)) {
                 self.renew().await?;
             } else {
-                self.journal().set_taken_over();
+                self.journal().mark(Mark::TakenOver);
             }
         }
-        if !self.journal().is_taken_over() {
+        if !self.journal().is(Mark::TakenOver) {
             return Ok(());
         }
         let error = self.taken_over();
@@ -132,7 +132,7 @@ impl TurnContext {
 
     /// Notes that another process has taken over the turn. This one must not write any more.
     pub(super) fn taken_over(&self) -> Error {
-        self.journal().set_taken_over();
+        self.journal().mark(Mark::TakenOver);
         let message = "another process has taken over or deleted this conversation: this turn stops and stores nothing more";
         Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
@@ -142,22 +142,23 @@ impl TurnContext {
         let Some(lease) = self.lease() else {
             return;
         };
-        if self.journal().store_hangs() || self.journal().is_taken_over() {
+        if self.journal().is(Mark::StoreHangs) || self.journal().is(Mark::TakenOver) {
             return;
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
         let mut record = match how {
-            TurnStatus::Suspended { gates } => {
+            TurnStatus::Suspended { .. } => {
                 let step = self.gates().numbers().step().0;
-                lease.turn().suspended(step, !gates.is_empty())
+                let waits_at = self.gates().activity().waits_only_at();
+                lease.turn().suspended(step, waits_at)
             }
             _ => lease.turn().ended(how.state(), how.failure()),
         };
         record.iterations = iterations;
         self.limits().record(&mut record);
         // The next holder checks a suspended turn, and open calls if something could not be written.
-        let left =
-            (suspended || self.journal().is_incomplete()).then(|| Arc::clone(self.shared_id()));
+        let left = (suspended || self.journal().is(Mark::Incomplete))
+            .then(|| Arc::clone(self.shared_id()));
         let lease = lease.record_of(left, Duration::ZERO);
         let mut records: Vec<Record> = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if matches!(how, TurnStatus::Answered | TurnStatus::Nacked(_)) {

@@ -1,21 +1,19 @@
 //! Stores the bytes of media, so that they outlive the process.
 
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::ids::new_id;
 use crate::media::Media;
-use crate::panic::text_of;
 use crate::record::Record;
 use crate::spool::{Body, ByteReader, ByteStream, Spooled};
 use crate::store::Change;
-use crate::tool::context::{Flag, TurnContext};
+use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// Copies the bytes of media into the spool, if the store is persistent and the bytes can be read by range. An in-memory store
@@ -45,16 +43,17 @@ impl TurnContext {
             ));
             return Ok(media.in_place());
         }
-        let unreadable = Arc::new(Flag::default());
-        let noted = Arc::clone(&unreadable);
-        let content = ByteStream::of_reader(reader).on_error(move |_| noted.set());
+        let unreadable = Arc::new(AtomicBool::default());
+        let failed = Arc::clone(&unreadable);
+        let content =
+            ByteStream::of_reader(reader).on_error(move |_| failed.store(true, Ordering::Release));
         let spool_id = self.spool_id(&format!("media-{}", new_id()));
         // A reader may never return.
         let limit = TimeLimit::from_now(Some(self.setup().store_timeout));
         let put = Spooled::put(&**self.spool(), &spool_id, Body::Stream(content));
         let why = match within(limit, self.cancellation(), put).await {
             Ok(Ok((spooled, reader))) => return Ok(media.moved(spooled, reader)),
-            Ok(Err(error)) if unreadable.is_set() => error.to_string(),
+            Ok(Err(error)) if unreadable.load(Ordering::Acquire) => error.to_string(),
             Ok(Err(error)) => return Err(error),
             Err(Cut::Cancelled) => "the turn was cancelled".to_owned(),
             Err(_) => "this took longer than the runner's `store_timeout`".to_owned(),
@@ -75,17 +74,11 @@ impl TurnContext {
             return Ok(record);
         }
         let media = record.media().to_vec();
-        // The spool and the readers are user code.
-        let spooled = AssertUnwindSafe(self.store_media(media)).catch_unwind();
-        let message = "the media of a record could not be stored in the spool";
-        match spooled.await {
-            Ok(Ok(media)) => Ok(record.with_media(media)),
-            Ok(Err(error)) => Err(Error::new(ErrorCode::SPOOL_ERROR, message).with_source(error)),
-            Err(panic) => {
-                let message = format!("{message}: the spool panicked: {}", text_of(panic));
-                Err(Error::new(ErrorCode::SPOOL_ERROR, message))
-            }
-        }
+        let media = self.store_media(media).await.map_err(|error| {
+            let message = "the media of a record could not be stored in the spool";
+            Error::new(ErrorCode::SPOOL_ERROR, message).with_source(error)
+        })?;
+        Ok(record.with_media(media))
     }
 
     /// Writes the media of new records to the spool.

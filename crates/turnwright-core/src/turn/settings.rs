@@ -16,11 +16,6 @@ use crate::tool::context::{DispatchContext, TurnContext};
 struct UnknownChoices(Mutex<HashSet<String>>);
 
 impl TurnContext {
-    /// Returns the instructions, model settings and budget of this turn, combined with those of its runner.
-    pub(crate) fn turn_settings(&self) -> &TurnSettings {
-        self.wiring().settings()
-    }
-
     /// Returns the settings of a resumed turn: those of its input take precedence over those in its record.
     pub(crate) fn settings_with(&self, record: &TurnRecord) -> TurnSettings {
         let own = self.wiring().input_settings().clone();
@@ -38,7 +33,7 @@ impl DispatchContext {
     /// instructions are records and are separate.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
-        self.turn().turn_settings().instructions.as_deref()
+        self.turn().wiring().settings().instructions.as_deref()
     }
 
     /// Returns the model settings of this iteration. Those of middleware ([`override_settings`](Self::override_settings)) take
@@ -55,7 +50,7 @@ impl DispatchContext {
     /// servers reject such a request; a warning event says so, once per turn and tool.
     pub fn settings_over(&self, defaults: &ModelSettings) -> ModelSettings {
         let turn = self.turn();
-        let mut settings = turn.turn_settings().model.clone().over(defaults);
+        let mut settings = turn.wiring().settings().model.clone().over(defaults);
         let forced = settings
             .tool_choice
             .as_ref()

@@ -10,9 +10,10 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::gate::{
-    GateAnswer, GateClosed, GateDecision, GateKind, GatePlace, OpenGate, Received, Tracked,
-    TurnGate, Wait, Waiter, Waiting, gate_id, usable_answer,
+    GateAnswer, GateClosed, GateDecision, GateEnd, GateKind, OpenGate, Received, Tracked, TurnGate,
+    Wait, Waiter, Waiting, gate_id, usable_answer,
 };
+use crate::outcome::TurnStatus;
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::telemetry;
@@ -61,7 +62,7 @@ impl TurnContext {
             ));
         }
         let numbers = self.gates().numbers();
-        let GatePlace { step, number } = numbers.next(&gate.kind, tool_call.as_ref());
+        let (step, number) = numbers.next(&gate.kind, tool_call.as_ref());
         let step = step.map(|step| step.0);
         let key = json!([tool_call, step, number]);
         let turn = (self.conversation_id().as_str(), self.turn_id());
@@ -96,7 +97,7 @@ impl TurnContext {
         gate: &TurnGate,
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
-        if !self.reuses_answers() {
+        if !self.reuse_answers() {
             return None;
         }
         let recorded = self.gates().recorded();
@@ -113,8 +114,8 @@ impl TurnContext {
         Some(answer)
     }
 
-    fn reuses_answers(&self) -> bool {
-        self.setups().all(|setup| setup.reuses_answers)
+    fn reuse_answers(&self) -> bool {
+        self.setups().all(|setup| setup.reuse_answers)
     }
 
     /// Opens a gate with an id.
@@ -173,6 +174,25 @@ impl TurnContext {
 }
 
 impl TurnContext {
+    /// Starts nothing more, because the turn is being suspended. Returns only once the turn has ended.
+    pub(crate) async fn wait_for_suspension(&self, tool_call: Option<&str>) {
+        let _not_started = self.gates().activity().not_started(tool_call);
+        self.cancellation().cancelled().await;
+    }
+
+    /// Waits until the turn can be suspended, and suspends it. Never returns for a turn that runs to its end.
+    pub(crate) async fn suspended(&self) -> TurnStatus {
+        let gates = self.gates();
+        if !gates.activity().is_enabled() {
+            std::future::pending::<()>().await;
+        }
+        let waiting = gates.activity().suspended(gates.table()).await;
+        let open = |gate: &Arc<GateRecord>| OpenGate::from(&**gate);
+        TurnStatus::Suspended {
+            gates: waiting.iter().map(open).collect(),
+        }
+    }
+
     /// Reports the end of a gate, as an event and in the trace.
     pub(super) fn report_gate_closed(
         &self,
@@ -197,15 +217,15 @@ impl Asked {
             return Err(unanswerable(&self.gate.kind));
         };
         // Boxed, so that a waiting future does not hold the state of a write.
-        let noted = match Box::pin(self.note_open()).await {
-            Noted::Open(record) => Some(record),
-            Noted::NotStored => None,
-            Noted::Answered(answer) => {
+        let stored = match Box::pin(self.store_open()).await {
+            StoredGate::Open(record) => Some(record),
+            StoredGate::NotStored => None,
+            StoredGate::Answered(answer) => {
                 self.closed = GateClosed::of(&answer);
                 return Ok(answer);
             }
         };
-        let waits = self.wait_state(noted.clone());
+        let waits = self.wait_state(stored.clone());
         let time = TimeLimit::from_now(self.time_left);
         let received = within(time, self.turn.cancellation(), received).await;
         let mut continues = true;
@@ -218,44 +238,35 @@ impl Asked {
             return Err(aborted(&self.gate.kind));
         }
         let kind = &self.gate.kind;
-        let (closed, state, answer) = match received {
-            Ok(Ok(Received::Recorded(answer))) => (GateClosed::of(&answer), None, Ok(answer)),
-            Ok(Ok(Received::Live(answer))) => {
-                let answer = match &noted {
-                    Some(record) => Box::pin(self.note_answer(record, answer)).await,
-                    None => answer,
+        let unanswered = match received {
+            Ok(Ok(received)) => {
+                let answer = match (received, &stored) {
+                    (Received::Live(answer), Some(record)) => {
+                        Box::pin(self.store_answer(record, answer)).await
+                    }
+                    (Received::Live(answer) | Received::Recorded(answer), _) => answer,
                 };
-                (GateClosed::of(&answer), None, Ok(answer))
+                self.closed = GateClosed::of(&answer);
+                return Ok(answer);
             }
+            // The turn still waits here if it is resumed.
+            Err(Cut::Cancelled) => return Err(aborted(kind)),
             // The last handle to the turn's gates was dropped.
-            Ok(Err(_)) => {
-                let error = unanswerable(kind);
-                (
-                    GateClosed::aborted(),
-                    Some(GateState::Unanswered),
-                    Err(error),
-                )
-            }
+            Ok(Err(_)) => unanswerable(kind),
             Err(Cut::Timeout(limit)) => {
+                self.closed.how = GateEnd::TimedOut;
                 let limit = self.gate.timeout.unwrap_or(limit);
                 let message =
                     format!("no answer was received at the gate `{kind}` within {limit:?}");
-                let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
-                (
-                    GateClosed::timed_out(),
-                    Some(GateState::Unanswered),
-                    Err(error),
-                )
+                Error::new(ErrorCode::TURN_GATE_TIMEOUT, message)
             }
-            // The turn still waits here if it is resumed.
-            Err(Cut::Cancelled) => (GateClosed::aborted(), None, Err(aborted(kind))),
         };
-        // Stored before it has any effect.
-        if let (Some(record), Some(state)) = (noted, state) {
-            Box::pin(self.note(vec![record.closed(state)])).await;
+        if let Some(record) = stored {
+            // Stored before it has any effect.
+            let closed = record.closed(GateState::Unanswered);
+            Box::pin(self.store(vec![closed])).await;
         }
-        self.closed = closed;
-        answer
+        Err(unanswered)
     }
 
     /// Marks the turn as waiting until the guards are dropped, and its outer turns as kept in memory.
@@ -286,17 +297,17 @@ impl Asked {
     }
 
     /// Stores that the turn waits here, so that it waits here again when it is resumed, unless an answer was recorded meanwhile.
-    async fn note_open(&self) -> Noted {
+    async fn store_open(&self) -> StoredGate {
         if self.turn.lease().is_none() {
-            return Noted::NotStored;
+            return StoredGate::NotStored;
         }
         let record = self.record();
         let recorded = self.turn.gates().recorded();
         let Some(before) = recorded.get(&self.id) else {
             let mut records = recorded.replaced_by(&record);
             records.push(Arc::clone(&record));
-            self.note(records).await;
-            return Noted::Open(record);
+            self.store(records).await;
+            return StoredGate::Open(record);
         };
         recorded.remove(&self.id);
         // Its answer, if any, was not accepted. Another process may record one at any time.
@@ -306,19 +317,19 @@ impl Asked {
                 Ok(Some(answered)) => {
                     let tool_call = self.tool_call.as_deref();
                     let usable = usable_answer(&answered, &self.gate, tool_call);
-                    match usable.filter(|_| self.turn.reuses_answers()) {
-                        Some(answer) => return Noted::Answered(answer),
+                    match usable.filter(|_| self.turn.reuse_answers()) {
+                        Some(answer) => return StoredGate::Answered(answer),
                         None => known = answered.closed_at,
                     }
                 }
                 // A failed write ends the turn, so nothing waits here any more.
-                Ok(None) | Err(_) => return Noted::Open(record),
+                Ok(None) | Err(_) => return StoredGate::Open(record),
             }
         }
     }
 
     /// Stores an answer from this process. If another process has recorded one before, that one counts.
-    async fn note_answer(&self, open: &GateRecord, answer: GateAnswer) -> GateAnswer {
+    async fn store_answer(&self, open: &GateRecord, answer: GateAnswer) -> GateAnswer {
         let closed = open.closed(GateState::Answered(answer.clone()));
         let Ok(Some(earlier)) = self.turn.write_gate(closed, None).await else {
             return answer;
@@ -354,7 +365,7 @@ impl Asked {
         })
     }
 
-    async fn note(&self, records: Vec<Arc<GateRecord>>) {
+    async fn store(&self, records: Vec<Arc<GateRecord>>) {
         let records = records.into_iter().map(Record::Gate);
         // A failed write ends the turn, so nothing waits here any more.
         let _ = self.turn.write(records.collect()).await;
@@ -375,7 +386,7 @@ impl Drop for Asked {
 }
 
 /// What happened to the record of a gate when it was opened.
-enum Noted {
+enum StoredGate {
     Open(Arc<GateRecord>),
     /// The turn is not stored.
     NotStored,

@@ -1,7 +1,11 @@
 //! Writes the records of a turn to its store.
+//!
+//! A write that has begun is completed: it continues in its own task, so dropping the caller changes nothing. The
+//! writes of a turn happen in order. A store failure ends the turn. A record that is replaced keeps its position, in
+//! the turn and in the store.
 
 use std::future::{Future, poll_fn};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -13,13 +17,13 @@ use parking_lot::Mutex;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
-use crate::panic::text_of;
 use crate::record::{
     Exposure, GateRecord, Record, RecordKind, ResponseRef, Retrievable, TimelineRecord, ToolCall,
 };
-use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
+use crate::store::{self, Batch, Change, Query, Revision, Store, StoreError};
 use crate::telemetry::here;
-use crate::tool::context::{TurnContext, TurnRecords};
+use crate::text::panic_text;
+use crate::tool::context::{Mark, TurnContext, TurnRecords};
 
 impl TurnRecords<'_> {
     /// Stores a record in the turn's conversation and adds it to this turn, or replaces the one with the same id.
@@ -100,7 +104,7 @@ impl TurnContext {
         unless: Option<Unless>,
         effect: Effect,
     ) -> Result<(), Error> {
-        let is_over = self.journal().has_ended()
+        let is_over = self.journal().is(Mark::Ended)
             // Only its end is stored now. Open calls stay as they are for the next run.
             || (self.gates().activity().is_suspended() && !changes.iter().any(changes_lease));
         if is_over {
@@ -108,14 +112,14 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
         if let Effect::Records = effect {
-            self.note_exposure(&mut changes);
+            self.add_exposure(&mut changes);
         }
         let Some(store) = self.record_store() else {
             self.apply_to_log(&changes, effect);
             self.emit_events(&changes, effect);
             return Ok(());
         };
-        if self.journal().store_hangs() {
+        if self.journal().is(Mark::StoreHangs) {
             let message = "the store did not respond before and is not used again";
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
@@ -165,7 +169,7 @@ impl TurnContext {
                 }
             };
             if let Err(error) = applied {
-                turn.journal().set_incomplete();
+                turn.journal().mark(Mark::Incomplete);
                 turn.fail(error.clone());
                 return Err(error);
             }
@@ -187,9 +191,12 @@ impl TurnContext {
                         .tasks()
                         .spawn_on(here().instrument(work), &runtime)
                         .await;
-                    written.unwrap_or_else(|lost| {
-                        let message = "the runtime was shut down while the store wrote";
-                        Err(Error::new(ErrorCode::STORE_ERROR, message).with_source(lost))
+                    written.unwrap_or_else(|lost| match lost.try_into_panic() {
+                        Ok(panic) => resume_unwind(panic),
+                        Err(lost) => {
+                            let message = "the runtime was shut down while the store wrote";
+                            Err(Error::new(ErrorCode::STORE_ERROR, message).with_source(lost))
+                        }
                     })
                 }
                 None => work.await,
@@ -197,10 +204,10 @@ impl TurnContext {
         }
     }
 
-    /// Notes in records what their authors had read: the prompt, for records of the model and memories; what tools of the provider
+    /// Adds to records what their authors had read: the prompt, for records of the model and memories; what tools of the provider
     /// returned, for records of a response; what the running calls have read, for records that handlers write. A record that is
     /// stored again keeps what it was exposed to before.
-    fn note_exposure(&self, changes: &mut [Change]) {
+    fn add_exposure(&self, changes: &mut [Change]) {
         // Most records of a batch belong to one response.
         let mut known: Option<(Option<String>, Exposure)> = None;
         for change in changes {
@@ -301,25 +308,21 @@ impl Unless {
     }
 }
 
-/// Applies a batch within the runner's time limit for the store. If it is unknown whether the batch was applied, tries once more
-/// with the same batch, which is applied at most once.
+/// Applies a batch within the runner's time limit for the store, as [`store::apply_once`] does.
 pub(crate) async fn apply_once(
     turn: &TurnContext,
     store: &dyn Store,
     batch: Batch,
 ) -> Result<Result<Revision, StoreError>, Error> {
-    let applied = async {
-        match store.apply(turn.conversation_id(), batch.clone()).await {
-            Err(error) if error.is_outcome_unknown() => {
-                store.apply(turn.conversation_id(), batch).await
-            }
-            applied => applied,
-        }
-    };
-    in_time(turn, applied).await
+    in_time(
+        turn,
+        store::apply_once(store, turn.conversation_id(), batch),
+    )
+    .await
 }
 
-/// Waits for the store within the time limit of the runner. A panic counts as a failure.
+/// Waits for the store within the time limit of the runner. A panic counts as a failure: a write may run within a handler, whose own
+/// panics do not end the turn, and no turn continues without its records.
 pub(crate) async fn in_time<T>(
     turn: &TurnContext,
     work: impl Future<Output = T>,
@@ -329,8 +332,7 @@ pub(crate) async fn in_time<T>(
     let time = TimeLimit::from_now(Some(limit));
     let done = match within(time, None, work.as_mut()).await {
         Err(Cut::Timeout(_)) => {
-            // Later writes would wait as long, and in vain.
-            turn.journal().set_store_hangs();
+            turn.journal().mark(Mark::StoreHangs);
             let message = format!("the store did not respond within {limit:?}");
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
@@ -338,7 +340,7 @@ pub(crate) async fn in_time<T>(
         Ok(done) => done,
     };
     done.map_err(|panic| {
-        let message = format!("the store panicked: {}", text_of(panic));
+        let message = format!("the store panicked: {}", panic_text(panic));
         Error::new(ErrorCode::STORE_ERROR, message)
     })
 }

@@ -1,18 +1,17 @@
 //! Token usage.
 
-mod finish_reason;
-mod model_usage;
-
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::ops::{Add, AddAssign};
+use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-pub use finish_reason::FinishReason;
-pub use model_usage::ModelUsage;
+use crate::settings::ModelSettings;
 
 /// The token usage of one request or of a whole turn.
 ///
@@ -107,5 +106,175 @@ impl Add for Usage {
 impl AddAssign for Usage {
     fn add_assign(&mut self, more: Usage) {
         *self = *self + more;
+    }
+}
+
+/// A request to a model: what is asked, and with which settings. For traces and metrics.
+///
+/// Executors report it with [`Reporter::request`](crate::dispatch::Reporter::request) before they send it.
+///
+/// ```
+/// use turnwright_core::ModelSettings;
+/// use turnwright_core::dispatch::ModelRequest;
+///
+/// let mut request = ModelRequest::default();
+/// request.model = Some("gpt-5".into());
+/// request.settings = ModelSettings::new().temperature(0.2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ModelRequest {
+    /// The provider. Default: [`Executor::name`](crate::dispatch::Executor::name).
+    pub provider: Option<Arc<str>>,
+    /// The model. Default: [`Executor::model`](crate::dispatch::Executor::model).
+    pub model: Option<Arc<str>>,
+    /// The host and the port of the server. Default: [`Executor::server`](crate::dispatch::Executor::server).
+    pub server: Option<(Arc<str>, u16)>,
+    /// Whether the response is streamed, if it is known.
+    pub streams: Option<bool>,
+    /// The settings that are sent.
+    pub settings: ModelSettings,
+}
+
+/// The usage of one model response: tokens, model, finish reason and durations.
+///
+/// Executors report it with [`Reporter::usage`](crate::dispatch::Reporter::usage). A [`Usage`] alone converts into it.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::Usage;
+/// use turnwright_core::dispatch::{FinishReason, ModelUsage};
+///
+/// let usage = ModelUsage::new(Usage::tokens(812, 40))
+///     .model("gpt-5")
+///     .finish_reason(FinishReason::Stop)
+///     .time_to_first_token(Duration::from_millis(380))
+///     .duration(Duration::from_millis(1_900));
+/// assert_eq!(usage.tokens.output_tokens, 40);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelUsage {
+    /// The model that answered, if it is known.
+    pub model: Option<Arc<str>>,
+    /// The server's id for the response, if it is known. Not part of events.
+    #[serde(skip)]
+    pub response_id: Option<Arc<str>>,
+    /// Why the model stopped, if it is known.
+    #[schemars(with = "Option<String>")]
+    pub finish_reason: Option<FinishReason>,
+    /// The tokens of this response.
+    #[serde(rename = "usage")]
+    pub tokens: Usage,
+    /// The time from the request to the first piece of the response.
+    #[serde(rename = "timeToFirstTokenMs", serialize_with = "as_millis")]
+    #[schemars(with = "Option<f64>")]
+    pub time_to_first_token: Option<Duration>,
+    /// The time from the request to the end of the response.
+    #[serde(rename = "durationMs", serialize_with = "as_millis")]
+    #[schemars(with = "Option<f64>")]
+    pub duration: Option<Duration>,
+}
+
+impl ModelUsage {
+    /// Creates the usage of a response of which only the tokens are known.
+    #[must_use]
+    pub const fn new(tokens: Usage) -> Self {
+        ModelUsage {
+            model: None,
+            response_id: None,
+            finish_reason: None,
+            tokens,
+            time_to_first_token: None,
+            duration: None,
+        }
+    }
+
+    /// Sets the model that answered.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<Arc<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Sets why the model stopped.
+    #[must_use]
+    pub fn finish_reason(mut self, reason: FinishReason) -> Self {
+        self.finish_reason = Some(reason);
+        self
+    }
+
+    /// Sets the time from the request to the first piece of the response.
+    #[must_use]
+    pub const fn time_to_first_token(mut self, time: Duration) -> Self {
+        self.time_to_first_token = Some(time);
+        self
+    }
+
+    /// Sets the time from the request to the end of the response.
+    #[must_use]
+    pub const fn duration(mut self, time: Duration) -> Self {
+        self.duration = Some(time);
+        self
+    }
+}
+
+impl From<Usage> for ModelUsage {
+    fn from(tokens: Usage) -> Self {
+        ModelUsage::new(tokens)
+    }
+}
+
+fn as_millis<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64() * 1000.0).serialize(to)
+}
+
+/// Why a model stopped, independent of the protocol. Serialised as text.
+///
+/// ```
+/// use turnwright_core::dispatch::FinishReason;
+///
+/// assert_eq!(FinishReason::ToolCalls.as_str(), "tool_calls");
+/// assert_eq!(FinishReason::Other("eos_42".into()).as_str(), "eos_42");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The response is complete: a natural end or a stop sequence.
+    Stop,
+    /// The response is complete, and the model waits for the results of its tool calls.
+    ToolCalls,
+    /// The response reached the token limit or the end of the context window.
+    Length,
+    /// A filter of the provider stopped the response.
+    ContentFilter,
+    /// A reason that has no neutral name, as the provider wrote it.
+    Other(Arc<str>),
+}
+
+impl FinishReason {
+    /// Returns the name under which it is serialised.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            FinishReason::Stop => "stop",
+            FinishReason::ToolCalls => "tool_calls",
+            FinishReason::Length => "length",
+            FinishReason::ContentFilter => "content_filter",
+            FinishReason::Other(reason) => reason,
+        }
+    }
+}
+
+impl fmt::Display for FinishReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for FinishReason {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
     }
 }

@@ -7,7 +7,6 @@ use turnwright_core::{ErrorCode, ToolContext};
 use url::Url;
 
 use crate::definition::{harmless, harmless_schema};
-use crate::protocol::{Elicitation, ElicitationAnswer};
 
 /// The kind of these gates.
 pub(super) const KIND: &str = "elicitation";
@@ -18,30 +17,28 @@ const MAX_QUESTION: usize = 4_000;
 /// Maximum size of the schema of a form in bytes.
 const MAX_SCHEMA: usize = 256 << 10;
 
-/// Asks the user, and waits for the answer. `hold` keeps the turn in this process: the server waits for the answer on this
-/// connection.
-pub(super) async fn ask(
-    question: Elicitation,
-    alias: &str,
-    ctx: &ToolContext,
-    hold: bool,
-) -> ElicitationAnswer {
-    let gate = match gate(question, alias, hold) {
+/// Asks the user for what `elicitation/create` asks for, and returns its result. `hold` keeps the turn in this process: the server waits
+/// for the reply on this connection.
+pub(super) async fn elicit(params: &Value, alias: &str, ctx: &ToolContext, hold: bool) -> Value {
+    let gate = match gate(params, alias, hold) {
         Ok(gate) => gate,
         Err(reason) => {
             warn_declined(ctx, alias, &reason);
-            return ElicitationAnswer::Decline;
+            return json!({ "action": "decline" });
         }
     };
     let is_form = gate.schema().is_some();
     match ctx.wait_for(gate).await {
-        Ok(value) => ElicitationAnswer::Accept(is_form.then_some(value)),
-        Err(error) if error.code() == ErrorCode::TURN_GATE_REJECTED => ElicitationAnswer::Decline,
+        Ok(content) if is_form => json!({ "action": "accept", "content": content }),
+        Ok(_) => json!({ "action": "accept" }),
+        Err(error) if error.code() == ErrorCode::TURN_GATE_REJECTED => {
+            json!({ "action": "decline" })
+        }
         Err(error) => {
             if error.code() == ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED {
                 warn_declined(ctx, alias, error.message());
             }
-            ElicitationAnswer::Cancel
+            json!({ "action": "cancel" })
         }
     }
 }
@@ -52,31 +49,39 @@ pub(super) fn warn_declined(ctx: &ToolContext, alias: &str, reason: &str) {
     ctx.turn().warn(message);
 }
 
-fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, String> {
-    let gate = TurnGate::new(KIND);
-    let gate = if hold { gate.keep_in_process() } else { gate };
-    let gate = match question {
-        Elicitation::Form { message, schema } => {
+fn gate(params: &Value, alias: &str, hold: bool) -> Result<TurnGate, String> {
+    let unknown = || "it is of an unknown kind".to_owned();
+    let text = |key: &str| params.get(key).and_then(Value::as_str);
+    let message = harmless(text("message").unwrap_or_default(), MAX_QUESTION);
+    let mut gate = TurnGate::new(KIND);
+    if hold {
+        gate = gate.keep_in_process();
+    }
+    let gate = match text("mode") {
+        None | Some("form") => {
+            let schema = params.get("requestedSchema").ok_or_else(unknown)?;
             let size = schema.to_string().len();
             if size > MAX_SCHEMA {
                 return Err(format!(
                     "its schema has {size} bytes, more than {MAX_SCHEMA}"
                 ));
             }
-            let schema = harmless_schema(schema, MAX_QUESTION).map_err(|pointer| {
+            let schema = harmless_schema(schema.clone(), MAX_QUESTION).map_err(|pointer| {
                 format!("hidden or misleading text at `{}`", escape(&pointer, 80))
             })?;
-            let schema = SchemaOptions::foreign().document(schema);
-            let schema = schema.map_err(|error| error.to_string())?;
-            gate.question(json!({ "server": alias, "message": harmless(&message, MAX_QUESTION) }))
+            let schema = SchemaOptions::foreign()
+                .document(schema)
+                .map_err(|error| error.to_string())?;
+            gate.question(json!({ "server": alias, "message": message }))
                 .schema(schema)
         }
-        Elicitation::Url { message, url } => {
-            let host = host(&url)?;
-            gate.question(json!({
-                "server": alias, "message": harmless(&message, MAX_QUESTION), "url": harmless(&url, MAX_QUESTION), "host": host,
-            }))
+        Some("url") => {
+            let url = text("url").ok_or_else(unknown)?;
+            let host = host(url)?;
+            let url = harmless(url, MAX_QUESTION);
+            gate.question(json!({ "server": alias, "message": message, "url": url, "host": host }))
         }
+        Some(_) => return Err(unknown()),
     };
     gate.build().map_err(|error| error.message().to_owned())
 }
@@ -91,35 +96,18 @@ fn host(url: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a question from the JSON of `elicitation/create`.
-pub(super) fn read(params: &Value) -> Option<Elicitation> {
-    let text = |key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
-    let message = text("message").unwrap_or_default();
-    match text("mode").as_deref() {
-        None | Some("form") => Some(Elicitation::Form {
-            message,
-            schema: params.get("requestedSchema")?.clone(),
-        }),
-        Some("url") => Some(Elicitation::Url {
-            message,
-            url: text("url")?,
-        }),
-        Some(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_form_with_a_large_schema_is_not_shown() {
-        let form = |values: usize| Elicitation::Form {
-            message: "Which?".to_owned(),
-            schema: json!({ "type": "object", "properties": { "a": { "enum": (0..values).collect::<Vec<_>>() } } }),
+        let form = |values: usize| {
+            let schema = json!({ "type": "object", "properties": { "a": { "enum": (0..values).collect::<Vec<_>>() } } });
+            json!({ "message": "Which?", "requestedSchema": schema })
         };
-        assert!(gate(form(10), "a", false).is_ok());
-        let refused = gate(form(100_000), "a", false).unwrap_err();
+        assert!(gate(&form(10), "a", false).is_ok());
+        let refused = gate(&form(100_000), "a", false).unwrap_err();
         assert!(refused.ends_with("bytes, more than 262144"), "{refused}");
     }
 }

@@ -1,8 +1,7 @@
 //! A set of servers, and how a runner gets it.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,11 +12,12 @@ use tokio::time::{Instant, timeout_at};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::{Cancellation, Error, ErrorCode, Tool, ToolOutput, TurnInput};
 
+use super::connection::{Connection, State};
 use super::server::McpServer;
 use super::status::ServerStatus;
-use super::supervisor::{State, Supervised};
-use super::{prompts, resources};
-use crate::pin::{LockFile, LockedServer, Pinning};
+use super::supervisor::Supervisor;
+use super::{pages, prompts, resources};
+use crate::pin::{LockFile, Pinning, Pins};
 
 /// How long the first turn waits for servers that are starting.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ pub struct Mcp {
 
 /// The servers once they are in use.
 struct Running {
-    servers: Vec<Arc<Supervised>>,
+    servers: Vec<Arc<Supervisor>>,
     /// What is wrong with the settings.
     problems: Vec<String>,
     stop: Cancellation,
@@ -64,7 +64,7 @@ impl Drop for Running {
 
 /// The sets of servers in a turn.
 #[derive(Default)]
-pub(super) struct Sets(Mutex<Vec<Arc<OnceLock<Running>>>>);
+pub(super) struct Sets(Mutex<Vec<Mcp>>);
 
 impl Mcp {
     /// Creates a set of servers. Nothing is started.
@@ -112,9 +112,8 @@ impl Mcp {
     /// [`status`](Self::status).
     pub async fn start(&self) -> Result<(), Error> {
         self.check()?;
-        let servers = &self.running().servers;
-        servers.iter().for_each(Supervised::start);
-        join_all(servers.iter().map(|server| server.settled())).await;
+        self.running().servers.iter().for_each(Supervisor::start);
+        join_all(self.connections().map(|server| server.settled())).await;
         Ok(())
     }
 
@@ -135,42 +134,38 @@ impl Mcp {
             return;
         };
         running.stop.cancel();
-        join_all(running.servers.iter().map(|server| server.stopped())).await;
+        join_all(self.connections().map(|server| server.stopped())).await;
     }
 
     /// Asks a connected server for its tools, and returns how long that took. `None` if it is not connected, or does not answer.
     pub async fn latency(&self, alias: &str) -> Option<Duration> {
-        self.server(alias).ok()?.latency().await
+        let server = self.server(alias).ok()?;
+        let ready = server.ready()?;
+        let started = Instant::now();
+        let listed = pages::tools(&*ready.session, &server.config().limits).await;
+        listed.ok().map(|_| started.elapsed())
     }
 
     /// Returns the state of each server.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        let servers = self.running().servers.iter();
-        servers.map(|server| ServerStatus::of(server)).collect()
+        let status = self.connections().map(|server| server.status());
+        status.collect()
     }
 
     /// Returns the tools of the servers that are connected.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
-        let servers = self.running().servers.iter();
-        let tools = servers.flat_map(|server| match server.state() {
-            State::Ready(ready) => ready.tools.clone(),
-            _ => Vec::new(),
-        });
-        tools.collect()
+        let ready = self.connections().filter_map(|server| server.ready());
+        ready.flat_map(|ready| ready.tools.clone()).collect()
     }
 
     /// Returns what the servers that are connected say now, as it would be pinned. Write it to a file to accept it.
     #[must_use]
     pub fn pins(&self) -> LockFile {
-        let servers = self.running().servers.iter();
-        let servers = servers.filter_map(|server| match server.state() {
-            State::Ready(ready) => Some((
-                server.config().alias.clone(),
-                LockedServer::clone(&ready.seen),
-            )),
-            _ => None,
+        let servers = self.connections().filter_map(|server| {
+            let seen = Arc::clone(&server.ready()?.seen);
+            Some((server.config().alias.clone(), Arc::unwrap_or_clone(seen)))
         });
         let mut lock = LockFile::default();
         lock.servers = servers.collect();
@@ -217,8 +212,8 @@ impl Mcp {
         prompts::get(self.server(alias)?, name, &args).await
     }
 
-    fn server(&self, alias: &str) -> Result<&Arc<Supervised>, Error> {
-        let mut servers = self.running().servers.iter();
+    fn server(&self, alias: &str) -> Result<&Arc<Connection>, Error> {
+        let mut servers = self.connections();
         servers
             .find(|server| server.config().alias == alias)
             .ok_or_else(|| {
@@ -230,7 +225,9 @@ impl Mcp {
     /// Returns what a server that is a program wrote last to standard error.
     #[must_use]
     pub fn log(&self, alias: &str) -> Option<String> {
-        self.server(alias).ok().map(|server| server.log())
+        let mut servers = self.running().servers.iter();
+        let server = servers.find(|server| server.connection().config().alias == alias)?;
+        Some(server.log())
     }
 
     /// Checks the settings and the lock file. Nothing is started.
@@ -250,18 +247,16 @@ impl Mcp {
     fn running(&self) -> &Running {
         self.running.get_or_init(|| {
             let mut problems = problems(&self.servers);
-            let mut pins = match self.lock_file.as_deref().map(read_pins) {
-                Some(Ok(pins)) => pins,
-                Some(Err(problem)) => {
-                    problems.push(problem);
-                    BTreeMap::new()
-                }
-                None => BTreeMap::new(),
-            };
+            let lock = self.lock_file.as_ref().map(LockFile::read).transpose();
+            let lock = lock.unwrap_or_else(|error| {
+                problems.push(error.to_string());
+                None
+            });
+            let mut pinned = lock.flatten().unwrap_or_default().servers;
             let stop = Cancellation::new();
             let servers = self.servers.iter().map(|server| {
-                let pinned = pins.remove(&server.alias);
-                Supervised::new(server.clone(), self.pinning, pinned, stop.child())
+                let pins = Pins::new(self.pinning, pinned.remove(&server.alias));
+                Supervisor::new(server.clone(), pins, stop.child())
             });
             Running {
                 servers: servers.collect(),
@@ -272,13 +267,12 @@ impl Mcp {
         })
     }
 
-    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them. One that has waited for a
-    /// person before this turn may do so for long, so the turn does not wait for it.
-    pub(super) async fn ready(&self) -> &[Arc<Supervised>] {
+    /// Starts servers that are not started, and waits for those that are not optional. One that has waited for a person before this
+    /// turn may do so for long, so the turn does not wait for it.
+    pub(super) async fn ready(&self) {
         let running = self.running();
-        let servers = &running.servers;
-        servers.iter().for_each(Supervised::start);
-        let required = servers.iter().filter(|server| {
+        running.servers.iter().for_each(Supervisor::start);
+        let required = self.connections().filter(|server| {
             !server.config().optional && !matches!(server.state(), State::Authorizing)
         });
         let settled = join_all(required.map(|server| server.settled()));
@@ -288,7 +282,6 @@ impl Mcp {
             Some(ends) => drop(timeout_at(ends, settled).await),
             None => drop(settled.await),
         }
-        servers
     }
 
     /// Adds this set to those of a turn.
@@ -297,33 +290,31 @@ impl Mcp {
     /// Returns `E_INVALID_TURN_RUNNER_CONFIG` if another set has a server with the same alias: their tools would have the same names.
     pub(super) fn join(&self, sets: &Sets) -> Result<(), Error> {
         let mut sets = sets.0.lock();
-        if sets.iter().any(|set| Arc::ptr_eq(set, &self.running)) {
+        if sets
+            .iter()
+            .any(|set| Arc::ptr_eq(&set.running, &self.running))
+        {
             return Ok(());
         }
-        let others = sets.iter().filter_map(|set| set.get());
-        for other in others.flat_map(|running| &running.servers) {
-            let alias = &other.config().alias;
-            if self.servers.iter().any(|server| server.alias == *alias) {
-                let message = format!(
-                    "two sets of MCP servers of this runner have the alias `{alias}`: give one of the servers another alias"
-                );
-                return Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message));
-            }
+        let is_taken = |alias: &String| {
+            let mut others = sets.iter().flat_map(|set| &set.servers);
+            others.any(|other| other.alias == *alias)
+        };
+        let mut aliases = self.servers.iter().map(|server| &server.alias);
+        if let Some(alias) = aliases.find(|alias| is_taken(alias)) {
+            let message = format!(
+                "two sets of MCP servers of this runner have the alias `{alias}`: give one of the servers another alias"
+            );
+            return Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message));
         }
-        sets.push(Arc::clone(&self.running));
+        sets.push(self.clone());
         Ok(())
     }
 
-    /// Returns all servers.
-    pub(super) fn servers(&self) -> &[Arc<Supervised>] {
-        &self.running().servers
-    }
-}
-
-fn read_pins(path: &Path) -> Result<BTreeMap<String, LockedServer>, String> {
-    match LockFile::read(path) {
-        Ok(lock) => Ok(lock.unwrap_or_default().servers),
-        Err(error) => Err(error.to_string()),
+    /// Returns the connections to all servers.
+    pub(super) fn connections(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        let servers = self.running().servers.iter();
+        servers.map(|server| server.connection())
     }
 }
 

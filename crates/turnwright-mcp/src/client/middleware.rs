@@ -10,9 +10,9 @@ use turnwright_core::{
     BoxError, DispatchContext, Error, ErrorCode, Middleware, Next, Tool, ToolRegistry, TurnContext,
 };
 
+use super::connection::{Connection, State};
 use super::mcp::{Mcp, Sets};
 use super::status::Withheld;
-use super::supervisor::{State, Supervised};
 use crate::definition::harmless;
 
 /// Maximum length of a warning.
@@ -22,7 +22,8 @@ const MAX_WARNING: usize = 1_000;
 impl Middleware<TurnContext> for Mcp {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         self.join(&ctx.per_turn::<Sets>())?;
-        for server in self.ready().await {
+        self.ready().await;
+        for server in self.connections() {
             server.refresh();
             report(server, &ctx);
             sync(server, ctx.tools())?;
@@ -47,7 +48,7 @@ impl Middleware<DispatchContext> for Mcp {
         ctx: DispatchContext,
         next: Next<DispatchContext>,
     ) -> Result<(), BoxError> {
-        for server in self.servers() {
+        for server in self.connections() {
             if sync(server, ctx.tools())? {
                 report(server, ctx.turn());
             }
@@ -61,12 +62,10 @@ impl Middleware<DispatchContext> for Mcp {
 }
 
 /// Makes the registry have exactly the tools that the server offers now. Returns whether that changed anything.
-fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
+fn sync(server: &Connection, registry: &ToolRegistry) -> Result<bool, Error> {
     let alias = server.config().alias.as_str();
-    let wanted: Vec<Tool> = match server.state() {
-        State::Ready(ready) => ready.tools.clone(),
-        State::Stopped | State::Starting | State::Authorizing | State::Down(_) => Vec::new(),
-    };
+    let ready = server.ready();
+    let wanted = ready.as_ref().map_or(&[][..], |ready| &ready.tools);
     let is_ours = |tool: &Tool| tool.source() == Some(alias) && is_remote(tool);
     let fingerprints: HashMap<&str, &str> = wanted
         .iter()
@@ -82,9 +81,9 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
     for tool in wanted {
         match registry.get(tool.name()) {
             Some(present) if is_ours(&present) => {}
-            Some(other) => return Err(clash(&tool, alias, &other)),
+            Some(other) => return Err(clash(tool, alias, &other)),
             None => {
-                registry.register(tool)?;
+                registry.register(tool.clone())?;
                 changed = true;
             }
         }
@@ -99,25 +98,23 @@ fn is_remote(tool: &Tool) -> bool {
 
 /// Shows the instructions of a server to the model, if that is wanted. They are third-party text. Instructions that differ from their
 /// pin are not shown.
-fn show_instructions(server: &Supervised, ctx: &TurnContext) -> Result<(), Error> {
-    let State::Ready(ready) = server.state() else {
+fn show_instructions(server: &Connection, ctx: &TurnContext) -> Result<(), Error> {
+    let config = server.config();
+    let Some(ready) = server.ready().filter(|_| config.use_instructions) else {
         return Ok(());
     };
-    let changed = ready
-        .differences
-        .iter()
-        .any(|difference| difference.tool.is_none());
-    let about = ready.session.about();
-    let wanted = server.config().use_instructions && !changed;
-    let Some(text) = about.instructions.as_deref().filter(|_| wanted) else {
+    let Some(text) = &ready.session.about().instructions else {
         return Ok(());
     };
-    let alias = &server.config().alias;
-    let text = harmless(text, server.config().limits.description_chars);
+    if ready.differences.iter().any(|one| one.tool.is_none()) {
+        return Ok(());
+    }
+    let alias = &config.alias;
+    let text = harmless(text, config.limits.description_chars);
     let shown = Retrievable::text(text, TrustTier::ThirdPartyPublic)
         .id(format!("mcp-instructions-{alias}"))
         .source(format!("instructions of the MCP server `{alias}`"))
-        .private(server.config().reads_private)
+        .private(config.reads_private)
         .build()?;
     ctx.records().add(shown);
     Ok(())
@@ -138,7 +135,7 @@ fn clash(tool: &Tool, alias: &str, other: &Tool) -> Error {
 }
 
 /// Warns operators about a server that is not there, and about what is wrong with its tools.
-fn report(server: &Supervised, ctx: &TurnContext) {
+fn report(server: &Connection, ctx: &TurnContext) {
     let alias = &server.config().alias;
     // The server wrote parts of it.
     let warn = |message: String| ctx.warn(escape(&message, MAX_WARNING));
@@ -149,7 +146,7 @@ fn report(server: &Supervised, ctx: &TurnContext) {
         State::Authorizing => warn(format!(
             "the MCP server `{alias}` waits for authorisation: its tools are missing"
         )),
-        State::Down(reason) => warn(format!(
+        State::Down { reason, .. } => warn(format!(
             "the MCP server `{alias}` is down, its tools are missing: {reason}"
         )),
         State::Ready(ready) => {

@@ -1,12 +1,13 @@
 //! The client: tools of MCP servers in the turns of a runner.
 
 mod call;
+mod connection;
 mod exchange;
 mod filter;
 mod gate;
 mod mcp;
 mod middleware;
-mod offer;
+mod pages;
 mod prompts;
 mod ready;
 mod resources;

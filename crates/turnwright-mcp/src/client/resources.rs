@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright_core::artifact::ArtifactKind;
 use turnwright_core::{Effects, Error, Tool, ToolContext, ToolError, ToolOutput};
 
-use super::call::tool_error;
+use super::connection::Connection;
 use super::exchange::{CallListener, exchange};
-use super::offer::Pages;
+use super::pages::Pages;
 use super::result;
 use super::status::{Withheld, WithheldKind};
-use super::supervisor::{State, Supervised};
 use crate::definition::exposed_name;
 use crate::pin::Difference;
 use crate::protocol::{Failure, Listener};
@@ -22,84 +20,58 @@ const LIST: &str = "mcp_list_resources";
 /// The name of the tool that reads a resource, after the alias.
 const READ: &str = "mcp_read_resource";
 
-#[derive(Deserialize)]
-struct ReadArgs {
-    uri: String,
-}
-
-/// The tools for the resources of a server.
-#[derive(Default)]
-pub(super) struct Offered {
-    pub(super) tools: Vec<Tool>,
-    pub(super) withheld: Vec<Withheld>,
-}
-
-/// Returns the tools for the resources of a server. They are withheld if all of the server is.
-pub(super) fn tools(server: &Arc<Supervised>, differences: &[Difference]) -> Offered {
+/// Returns the tools for the resources of a server.
+///
+/// # Errors
+/// Returns both as withheld: all of the server is, or they cannot be built.
+pub(super) fn tools(
+    server: &Arc<Connection>,
+    differences: &[Difference],
+) -> Result<Vec<Tool>, [Withheld; 2]> {
     let against = differences.iter().find(|found| found.withholds_all());
-    let built = match against {
-        Some(difference) => Err((WithheldKind::Unpinned, difference.reason())),
-        None => build(server).map_err(|error| (WithheldKind::Unusable, error.message().to_owned())),
+    let (kind, reason) = match (against, build(server)) {
+        (None, Ok(tools)) => return Ok(tools),
+        (Some(difference), _) => (WithheldKind::Unpinned, difference.reason()),
+        (None, Err(error)) => (WithheldKind::Unusable, error.message().to_owned()),
     };
-    match built {
-        Ok(tools) => Offered {
-            tools,
-            withheld: Vec::new(),
-        },
-        Err((kind, reason)) => Offered {
-            tools: Vec::new(),
-            withheld: [LIST, READ]
-                .map(|name| Withheld {
-                    tool: name.to_owned(),
-                    reason: reason.clone(),
-                    kind,
-                })
-                .into(),
-        },
-    }
+    Err([LIST, READ].map(|name| Withheld::new(name, kind, reason.clone())))
 }
 
 /// Returns the name of the tool with which a model reads resources of a server, if it has that tool now.
-pub(super) fn reader(server: &Supervised) -> Option<String> {
-    let State::Ready(ready) = server.state() else {
-        return None;
-    };
+pub(super) fn reader(server: &Connection) -> Option<String> {
+    let ready = server.ready()?;
     let name = exposed_name(&server.config().alias, READ);
     // The server may have a tool with this name.
     let is_reader = |tool: &Tool| tool.name() == name && tool.meta().get("mcp.tool").is_none();
     ready.tools.iter().any(is_reader).then_some(name)
 }
 
-fn build(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
-    let alias = &server.config().alias;
-    let effects = if server.config().believe_annotations {
+fn build(server: &Arc<Connection>) -> Result<Vec<Tool>, Error> {
+    let config = server.config();
+    let alias = &config.alias;
+    let effects = if config.believe_annotations {
         Effects::ReadOnly
     } else {
         Effects::Writes
     };
     let (lists, reads) = (Arc::clone(server), Arc::clone(server));
-    let list = Tool::dynamic(exposed_name(alias, LIST), json!({ "type": "object" }))
+    let schema = json!({ "type": "object" });
+    let list = config
+        .labelled(Tool::dynamic(exposed_name(alias, LIST), schema))
         .description(format!(
             "Lists the resources of the MCP server `{alias}`: their URIs, names and types."
         ))
         .effects(effects)
         .artifact_kind(ArtifactKind::JSON)
-        .source(alias.as_str())
         .meta(json!({ "mcp": {} }))
-        .reads_private(server.config().reads_private)
-        .sends_out(server.config().sends_out)
         .handler(move |_: Value, ctx: ToolContext| {
             let server = Arc::clone(&lists);
             async move {
                 let listed = list(&server, Some(&ctx)).await;
                 let listed =
-                    listed.map_err(|failure| tool_error(&failure, &server.config().alias))?;
-                let text = Value::Array(listed).to_string();
-                Ok::<_, ToolError>(
-                    ToolOutput::text(text)
-                        .of_kind(ArtifactKind::JSON)
-                        .untrusted(),
-                )
+                    listed.map_err(|failure| result::failure(&failure, &server.config().alias))?;
+                let output = ToolOutput::text(Value::Array(listed).to_string());
+                Ok::<_, ToolError>(output.of_kind(ArtifactKind::JSON).untrusted())
             }
         })
         .build()?;
@@ -107,21 +79,19 @@ fn build(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
         "type": "object", "required": ["uri"], "additionalProperties": false,
         "properties": { "uri": { "type": "string", "minLength": 1, "description": "The URI of the resource." } },
     });
-    let read = Tool::dynamic(exposed_name(alias, READ), schema)
+    let read = config
+        .labelled(Tool::dynamic(exposed_name(alias, READ), schema))
         .description(format!(
             "Reads a resource of the MCP server `{alias}` by its URI."
         ))
         .effects(effects)
-        .source(alias.as_str())
         .meta(json!({ "mcp": {} }))
-        .reads_private(server.config().reads_private)
-        .sends_out(server.config().sends_out)
         .handler(move |args: Value, ctx: ToolContext| {
             let server = Arc::clone(&reads);
             async move {
-                let ReadArgs { uri } = serde_json::from_value(args)?;
-                let read = read(&server, &uri, Some(&ctx)).await;
-                read.map_err(|failure| tool_error(&failure, &server.config().alias))
+                let uri = args.get("uri").and_then(Value::as_str).unwrap_or_default();
+                let read = read(&server, uri, Some(&ctx)).await;
+                read.map_err(|failure| result::failure(&failure, &server.config().alias))
             }
         })
         .build()?;
@@ -130,7 +100,7 @@ fn build(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
 
 /// Lists the resources of a server.
 pub(super) async fn list(
-    server: &Supervised,
+    server: &Arc<Connection>,
     ctx: Option<&ToolContext>,
 ) -> Result<Vec<Value>, Failure> {
     if !server.session()?.about().has_resources {
@@ -149,11 +119,11 @@ pub(super) async fn list(
 
 /// Reads a resource.
 pub(super) async fn read(
-    server: &Supervised,
+    server: &Arc<Connection>,
     uri: &str,
     ctx: Option<&ToolContext>,
 ) -> Result<ToolOutput, Failure> {
-    let params = || Map::from_iter([("uri".to_owned(), uri.into())]);
+    let params = || json!({ "uri": uri });
     let result = exchange(server, || server.session(), "resources/read", params, ctx).await?;
     let contents = result.get("contents").and_then(Value::as_array);
     let contents =

@@ -5,11 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use turnwright_core::artifact::ArtifactKind;
 use turnwright_core::media::{Media, MediaKind};
+use turnwright_core::record::RecordBuilder;
 use turnwright_core::schema::{Schema, escape};
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::{ToolError, ToolOutput};
+use turnwright_core::trust::TrustTier;
+use turnwright_core::{Error, Message, ToolError, ToolOutput, TurnInput};
 
 use crate::definition::harmless;
+use crate::protocol::Failure;
 
 /// Maximum length of the name of a resource, and of a MIME type.
 const MAX_NAME: usize = 200;
@@ -54,19 +57,53 @@ pub(super) fn output(
     Ok(parts.into_output(structured))
 }
 
-fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(), ToolError> {
-    let matches = structured.is_some_and(|structured| schema.accepts(structured));
-    if matches {
-        Ok(())
-    } else {
-        let what = match structured {
-            Some(structured) if !structured.is_null() => "does not match its output schema",
-            _ => "has no structured content, which its output schema requires",
-        };
-        let message = format!("the result of the MCP server `{alias}` {what}");
-        let model = "The server returned an invalid result. The call may have taken effect.";
-        Err(ToolError::internal(message).for_model(model))
+/// Converts the failure of a call.
+pub(super) fn failure(failure: &Failure, alias: &str) -> ToolError {
+    let message = format!("the MCP server `{alias}`: {failure}");
+    match failure {
+        Failure::Rejected {
+            code,
+            message: text,
+        } => {
+            let text = harmless(text, 2_000);
+            let error = ToolError::internal(message);
+            match code {
+                // Errors of the request: the method, the parameters, or an HTTP status.
+                -32602..=-32600 | 300..=499 => {
+                    error.for_model(format!("The server rejected the call: {text}"))
+                }
+                _ => error.for_model(format!(
+                    "The server reports an error: {text}\n\nThe call may have taken effect in part. Check before you repeat it."
+                )),
+            }
+        }
+        Failure::Timeout(_) => ToolError::timeout(message).for_model(
+            "The server did not answer in time. The call may or may not have taken effect. Check before you repeat it.",
+        ),
+        Failure::Lost(_) | Failure::Failed(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
+            "The server failed during the call. It may or may not have taken effect. Check before you repeat it.",
+        ),
+        Failure::Unanswered(_) => ToolError::unavailable(message).for_model(
+            "The server asked for something that is not available here. The call was not completed.",
+        ),
+        Failure::Busy(_) => ToolError::rate_limited(message)
+            .for_model("The server has too many requests. The call was not made. Try again later."),
+        Failure::NotConnected(_) | Failure::NotSent(_) => ToolError::unavailable(message)
+            .for_model("The call was not sent: the tool is not available now."),
+        Failure::Unauthorised(_) | Failure::NotAuthorised(_) => ToolError::denied(message)
+            .for_model("The server requires authorisation. The call was not made."),
     }
+}
+
+fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(), ToolError> {
+    let what = match structured {
+        Some(structured) if schema.accepts(structured) => return Ok(()),
+        Some(structured) if !structured.is_null() => "does not match its output schema",
+        _ => "has no structured content, which its output schema requires",
+    };
+    let message = format!("the result of the MCP server `{alias}` {what}");
+    let model = "The server returned an invalid result. The call may have taken effect.";
+    Err(ToolError::internal(message).for_model(model))
 }
 
 /// Converts the contents of a resource.
@@ -84,8 +121,40 @@ pub(super) fn resource(contents: &[Value], alias: &str) -> ToolOutput {
     parts.into_output(None)
 }
 
+/// Returns messages of a server as the input of a turn. A third party wrote them, so the model reads them inside an envelope.
+/// `private`: whether the server reads private data.
+pub(super) fn turn_input(
+    alias: &str,
+    private: bool,
+    system: Option<&str>,
+    messages: &[Value],
+) -> Result<TurnInput, Error> {
+    let mut texts: Vec<String> = system.map(str::to_owned).into_iter().collect();
+    let mut parts = Parts::new(alias, None);
+    for message in messages {
+        let blocks = match message.get("content") {
+            Some(Value::Array(blocks)) => blocks.as_slice(),
+            Some(block) => std::slice::from_ref(block),
+            None => &[],
+        };
+        blocks.iter().for_each(|block| parts.add(block));
+        let text = std::mem::take(&mut parts.texts).join("\n\n");
+        texts.push(match message.get("role").and_then(Value::as_str) {
+            Some("assistant") if !text.is_empty() => format!("Assistant: {text}"),
+            _ => text,
+        });
+    }
+    // A message may have media and no text.
+    texts.retain(|text| !text.is_empty());
+    let message = Message::agent(alias, texts.join("\n\n"))
+        .tier(TrustTier::ThirdPartyPublic)
+        .private(private);
+    let message = parts.media.into_iter().fold(message, RecordBuilder::media);
+    Ok(message.build()?.into())
+}
+
 /// The content of a result or of messages.
-pub(super) struct Parts<'a> {
+struct Parts<'a> {
     alias: &'a str,
     /// The tool with which the model reads resources, if it has one.
     reader: Option<&'a str>,
@@ -94,7 +163,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn new(alias: &'a str, reader: Option<&'a str>) -> Self {
+    fn new(alias: &'a str, reader: Option<&'a str>) -> Self {
         Parts {
             alias,
             reader,
@@ -103,7 +172,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, block: &Value) {
+    fn add(&mut self, block: &Value) {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text" => self.texts.push(text("text").to_owned()),
@@ -167,15 +236,6 @@ impl<'a> Parts<'a> {
 
     fn text(&self) -> String {
         self.texts.join("\n\n")
-    }
-
-    /// Returns the text so far. What is added later is the next text.
-    pub(super) fn take_text(&mut self) -> String {
-        std::mem::take(&mut self.texts).join("\n\n")
-    }
-
-    pub(super) fn into_media(self) -> Vec<Media> {
-        self.media
     }
 
     fn into_output(self, structured: Option<&Value>) -> ToolOutput {

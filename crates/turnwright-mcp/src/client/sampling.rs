@@ -1,6 +1,5 @@
 //! Sampling: answers of a model for a server.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use turnwright_core::{BoxError, Error, ToolContext, TurnInput};
 
-use super::prompts;
+use super::result;
 
 /// A request of a server for an answer of a model (`sampling/createMessage`). All of it is third-party text, and the answer goes to
 /// the server. See [`McpServer::sampling`](crate::McpServer::sampling).
@@ -46,7 +45,7 @@ impl SamplingRequest {
         let messages = self.params.get("messages").and_then(Value::as_array);
         let messages = messages.map(Vec::as_slice).unwrap_or_default();
         let private = self.context.tool().reads_private();
-        let input = prompts::input(&self.server, private, system, messages)?;
+        let input = result::turn_input(&self.server, private, system, messages)?;
         Ok(input.under_call(&self.context))
     }
 }
@@ -123,11 +122,5 @@ impl Sampler {
                 None
             }
         }
-    }
-}
-
-impl fmt::Debug for Sampler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sampler")
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use turnwright_core::BoxError;
+use serde_json::{Value, json};
 use turnwright_core::call::digest_of;
+use turnwright_core::{BoxError, ToolBuilder};
 use url::Url;
 
 use super::filter::Filter;
@@ -14,7 +14,7 @@ use super::sampling::{Sampler, SamplingAnswer, SamplingRequest};
 use crate::definition::check_alias;
 use crate::limits::Limits;
 use crate::oauth::OAuth;
-use crate::process::Program;
+use crate::process::{Environment, InvalidVariable, Program};
 use crate::protocol::{ConnectOptions, HttpSettings};
 
 /// An MCP server whose tools a model may use. See [`McpExt::mcp`](crate::McpExt::mcp).
@@ -64,7 +64,7 @@ impl McpServer {
     /// It gets only a few environment variables (`PATH`, `HOME` and others without secrets) and those that are named by
     /// [`env`](Self::env) and [`inherit_env`](Self::inherit_env).
     pub fn stdio<A: Into<String>>(
-        program: impl Into<std::path::PathBuf>,
+        program: impl Into<PathBuf>,
         args: impl IntoIterator<Item = A>,
     ) -> Self {
         McpServer::program(Program::new(program).args(args))
@@ -108,35 +108,29 @@ impl McpServer {
     }
 
     /// Sets an environment variable of the program.
-    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        let (name, value) = (name.into(), value.into());
-        self.change_env(|environment| environment.set(name, value));
-        self
+    pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.change_env(|environment| environment.set(name, value))
     }
 
     /// Passes an environment variable of this process to the program.
-    pub fn inherit_env(mut self, name: impl Into<String>) -> Self {
-        let name = name.into();
-        self.change_env(|environment| environment.inherit(name));
-        self
+    pub fn inherit_env(self, name: impl Into<String>) -> Self {
+        self.change_env(|environment| environment.inherit(name))
     }
 
     fn change_env(
-        &mut self,
-        change: impl FnOnce(
-            crate::process::Environment,
-        )
-            -> Result<crate::process::Environment, crate::process::InvalidVariable>,
-    ) {
-        let Endpoint::Stdio(program) = &mut self.endpoint else {
-            let problem = "environment variables are for programs; use `header` for HTTP";
-            return self.problems.push(problem.to_owned());
+        mut self,
+        change: impl FnOnce(Environment) -> Result<Environment, InvalidVariable>,
+    ) -> Self {
+        let changed = match &mut self.endpoint {
+            Endpoint::Stdio(program) => program
+                .change_environment(change)
+                .map_err(|error| error.to_string()),
+            Endpoint::Http(_) => {
+                Err("environment variables are for programs; use `header` for HTTP".to_owned())
+            }
         };
-        let environment = program.environment_mut();
-        match change(std::mem::take(environment)) {
-            Ok(changed) => *environment = changed,
-            Err(error) => self.problems.push(error.to_string()),
-        }
+        self.problems.extend(changed.err());
+        self
     }
 
     /// Sends a bearer token with each request over HTTP.
@@ -156,30 +150,31 @@ impl McpServer {
     /// let oauth = OAuth::new().prompt(|prompt| println!("Open this page of {}: {}", prompt.host, prompt.url));
     /// let server = McpServer::http("https://mcp.example.com/mcp").alias("example").oauth(oauth);
     /// ```
-    pub fn oauth(mut self, oauth: OAuth) -> Self {
-        match &mut self.endpoint {
-            Endpoint::Http(settings) => settings.oauth(oauth),
-            Endpoint::Stdio(_) => {
-                let problem = "OAuth is for HTTP; use `env` for programs";
-                self.problems.push(problem.to_owned());
-            }
-        }
-        self
+    pub fn oauth(self, oauth: OAuth) -> Self {
+        self.change_http("OAuth is for HTTP", |settings| {
+            settings.oauth(oauth);
+            Ok(())
+        })
     }
 
     /// Sends a header with each request over HTTP.
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        match &mut self.endpoint {
-            Endpoint::Http(settings) => {
-                if let Err(problem) = settings.header(&name.into(), &value.into()) {
-                    self.problems.push(problem);
-                }
-            }
-            Endpoint::Stdio(_) => {
-                let problem = "headers are for HTTP; use `env` for programs";
-                self.problems.push(problem.to_owned());
-            }
-        }
+    pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.change_http("headers are for HTTP", |settings| {
+            settings.header(&name, &value)
+        })
+    }
+
+    fn change_http(
+        mut self,
+        why: &str,
+        change: impl FnOnce(&mut HttpSettings) -> Result<(), String>,
+    ) -> Self {
+        let changed = match &mut self.endpoint {
+            Endpoint::Http(settings) => change(settings),
+            Endpoint::Stdio(_) => Err(format!("{why}; use `env` for programs")),
+        };
+        self.problems.extend(changed.err());
         self
     }
 
@@ -187,17 +182,15 @@ impl McpServer {
     ///
     /// Default: all tools.
     pub fn allow<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
-        self.filter
-            .allow
-            .extend(patterns.into_iter().map(Into::into));
+        let patterns = patterns.into_iter().map(Into::into);
+        self.filter.allow.extend(patterns);
         self
     }
 
     /// Does not use tools whose names match one of these patterns, even if they are allowed.
     pub fn deny<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
-        self.filter
-            .deny
-            .extend(patterns.into_iter().map(Into::into));
+        let patterns = patterns.into_iter().map(Into::into);
+        self.filter.deny.extend(patterns);
         self
     }
 
@@ -330,6 +323,13 @@ impl McpServer {
         }
     }
 
+    /// Labels a tool as one of this server.
+    pub(super) fn labelled(&self, tool: ToolBuilder<Value>) -> ToolBuilder<Value> {
+        tool.source(self.alias.as_str())
+            .reads_private(self.reads_private)
+            .sends_out(self.sends_out)
+    }
+
     /// Returns what is wrong with the settings.
     pub(super) fn problems(&self) -> Vec<String> {
         let alias = check_alias(&self.alias).err();
@@ -337,8 +337,8 @@ impl McpServer {
             Endpoint::Http(settings) => settings.problem(),
             Endpoint::Stdio(_) => None,
         };
-        let own = self.problems.iter().cloned();
-        own.chain(alias).chain(http).collect()
+        let problems = self.problems.iter().cloned();
+        problems.chain(alias).chain(http).collect()
     }
 
     /// Returns the digest of the command line or URL.

@@ -1,8 +1,5 @@
 //! What is known about a server.
 
-use turnwright_core::schema::escape;
-
-use super::supervisor::{State, Supervised};
 use crate::pin::Difference;
 
 /// The state of one server.
@@ -25,53 +22,6 @@ pub struct ServerStatus {
     pub warnings: Vec<String>,
     /// How it differs from its pins.
     pub differences: Vec<Difference>,
-}
-
-impl ServerStatus {
-    pub(super) fn of(server: &Supervised) -> Self {
-        let state = server.state();
-        let (tools, withheld, left_out, warnings, differences) = match &state {
-            State::Ready(ready) => (
-                ready
-                    .tools
-                    .iter()
-                    .map(|tool| tool.name().to_owned())
-                    .collect(),
-                ready.withheld.clone(),
-                ready.left_out.clone(),
-                ready.warnings.clone(),
-                ready.differences.clone(),
-            ),
-            _ => Default::default(),
-        };
-        ServerStatus {
-            alias: server.config().alias.clone(),
-            requires_login: match state {
-                State::Authorizing => true,
-                State::Down(_) => server.is_unattended(),
-                _ => false,
-            },
-            state: match state {
-                State::Stopped => ServerState::Stopped,
-                State::Starting => ServerState::Starting,
-                State::Authorizing => ServerState::Authorizing,
-                State::Down(reason) => ServerState::Down { reason },
-                State::Ready(ready) => {
-                    let about = ready.session.about();
-                    ServerState::Connected {
-                        name: escape(&about.name, 100),
-                        version: escape(&about.version, 100),
-                        protocol_version: about.protocol_version.clone(),
-                    }
-                }
-            },
-            tools,
-            withheld,
-            left_out,
-            warnings,
-            differences,
-        }
-    }
 }
 
 /// Whether a server is connected.
@@ -110,6 +60,16 @@ pub struct Withheld {
     pub reason: String,
     /// What kind of reason it is.
     pub kind: WithheldKind,
+}
+
+impl Withheld {
+    pub(super) fn new(tool: impl Into<String>, kind: WithheldKind, reason: String) -> Self {
+        Withheld {
+            tool: tool.into(),
+            reason,
+            kind,
+        }
+    }
 }
 
 /// Why a tool is not offered to models.

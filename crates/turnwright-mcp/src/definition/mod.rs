@@ -20,7 +20,7 @@ pub(crate) use text::{harmless, harmless_schema};
 
 /// A tool definition as the server sent it, and what was read from it. All of it is third-party text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
+pub(crate) struct Definition {
     name: String,
     description: String,
     raw: Value,
@@ -40,12 +40,9 @@ impl Definition {
         if text.contains(LEFT_OUT) {
             return Err("is nested too deeply".to_owned());
         }
-        let size = text.len();
-        if size > limits.definition_bytes {
-            return Err(format!(
-                "has {size} bytes, more than {}",
-                limits.definition_bytes
-            ));
+        let (size, most) = (text.len(), limits.definition_bytes);
+        if size > most {
+            return Err(format!("has {size} bytes, more than {most}"));
         }
         let name = match fields.get("name") {
             Some(Value::String(name)) if !name.is_empty() => name.clone(),
@@ -66,57 +63,51 @@ impl Definition {
     }
 
     /// Returns the name that the server uses.
-    #[must_use]
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the description, or the title if there is none.
-    #[must_use]
-    pub fn description(&self) -> &str {
+    pub(crate) fn description(&self) -> &str {
         &self.description
     }
 
     /// Returns the schema of the arguments.
-    #[must_use]
-    pub fn input_schema(&self) -> &Value {
+    pub(crate) fn input_schema(&self) -> &Value {
         self.raw.get("inputSchema").unwrap_or(&Value::Null)
     }
 
     /// Returns the schema of structured results, if the server gives one.
-    #[must_use]
-    pub fn output_schema(&self) -> Option<&Value> {
+    pub(crate) fn output_schema(&self) -> Option<&Value> {
         let schema = self.raw.get("outputSchema");
         schema.filter(|schema| schema.is_object())
     }
 
     /// Returns whether the server says that the tool only reads.
-    #[must_use]
-    pub fn claims_read_only(&self) -> bool {
+    pub(crate) fn claims_read_only(&self) -> bool {
         let annotations = self.raw.get("annotations");
         let hint = annotations.and_then(|annotations| annotations.get("readOnlyHint"));
         hint == Some(&Value::Bool(true))
     }
 
     /// Returns the definition as the server sent it.
-    #[must_use]
-    pub fn raw(&self) -> &Value {
+    pub(crate) fn raw(&self) -> &Value {
         &self.raw
     }
 
     /// Returns the pin: SHA-256 of the canonical JSON (RFC 8785) of the whole definition, in hex.
-    #[must_use]
-    pub fn pin(&self) -> &str {
+    pub(crate) fn pin(&self) -> &str {
         &self.pin
     }
 }
 
 fn description_of(fields: &Map<String, Value>) -> String {
-    let text = |key: &str| fields.get(key).and_then(Value::as_str);
-    let description = text("description").filter(|text| !text.trim().is_empty());
-    let title = || text("title").filter(|text| !text.trim().is_empty());
-    let text = description.or_else(title).unwrap_or_default();
-    text.to_owned()
+    let text = |key: &str| {
+        let text = fields.get(key).and_then(Value::as_str);
+        text.filter(|text| !text.trim().is_empty())
+    };
+    let text = text("description").or_else(|| text("title"));
+    text.unwrap_or_default().to_owned()
 }
 
 /// Returns a name of a tool for messages.

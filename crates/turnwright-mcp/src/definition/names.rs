@@ -16,25 +16,23 @@ const DIGEST: usize = 8;
 /// # Errors
 /// Returns what is wrong with it.
 pub(crate) fn check_alias(alias: &str) -> Result<(), String> {
-    let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
-    if alias.is_empty() {
-        Err("the alias of an MCP server is empty: give it a name".to_owned())
+    let wrong = if alias.is_empty() {
+        return Err("the alias of an MCP server is empty: give it a name".to_owned());
     } else if alias.len() > MAX_ALIAS {
-        Err(format!(
-            "the alias `{alias}` has more than {MAX_ALIAS} characters"
-        ))
-    } else if !alias.chars().all(allowed) {
-        Err(format!(
-            "the alias `{alias}` may contain only [A-Za-z0-9_-]"
-        ))
+        format!("has more than {MAX_ALIAS} characters")
+    } else if !alias.chars().all(is_allowed) {
+        "may contain only [A-Za-z0-9_-]".to_owned()
     } else if alias.contains("__") || alias.ends_with('_') {
         // Otherwise two servers could give the same name to different tools.
-        Err(format!(
-            "the alias `{alias}` must not contain `__` or end with `_`"
-        ))
+        "must not contain `__` or end with `_`".to_owned()
     } else {
-        Ok(())
-    }
+        return Ok(());
+    };
+    Err(format!("the alias `{alias}` {wrong}"))
+}
+
+fn is_allowed(ch: char) -> bool {
+    ch.is_ascii_alphanumeric() || ch == '_' || ch == '-'
 }
 
 /// Returns the name of a tool for models: `alias__tool`. Characters that providers reject become `_`. A name that is too long is cut
@@ -45,15 +43,11 @@ pub(crate) fn check_alias(alias: &str) -> Result<(), String> {
 /// ```
 #[must_use]
 pub fn exposed_name(alias: &str, name: &str) -> String {
-    let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
-    let mapped = name.chars().map(|ch| if allowed(ch) { ch } else { '_' });
-    let full: String = alias.chars().chain("__".chars()).chain(mapped).collect();
+    let full = format!("{alias}__{}", name.replace(|ch| !is_allowed(ch), "_"));
     if full.len() <= MAX_NAME {
         return full;
     }
     let digest = digest_of(&name.into());
-    let kept = full.chars().take(MAX_NAME - DIGEST - 1);
-    kept.chain(['_'])
-        .chain(digest.chars().take(DIGEST))
-        .collect()
+    let kept = full.chars().take(MAX_NAME - DIGEST - 1).chain(['_']);
+    kept.chain(digest.chars().take(DIGEST)).collect()
 }

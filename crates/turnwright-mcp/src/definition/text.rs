@@ -84,15 +84,14 @@ pub fn display_name(name: &str) -> String {
 
 /// Replaces characters by their code points.
 fn with_code_points(text: &str, is_replaced: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for ch in text.chars() {
+    let replaced = text.chars().map(|ch| {
         if is_replaced(ch) {
-            out.extend(format!("⟨U+{:04X}⟩", u32::from(ch)).chars());
+            format!("⟨U+{:04X}⟩", u32::from(ch))
         } else {
-            out.push(ch);
+            ch.into()
         }
-    }
-    out
+    });
+    replaced.collect()
 }
 
 /// Returns whether a name, such as that of a property, looks like what it is. Messages of the framework quote names.

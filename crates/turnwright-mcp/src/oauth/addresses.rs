@@ -1,5 +1,9 @@
 //! Which addresses may be dialled. URLs of metadata, registration and tokens come from the MCP server, which may want to reach
 //! services that only this machine can reach.
+//!
+//! Dialled are public addresses, and those of the kind that the server's own URL has in its text, so that a change of
+//! DNS opens nothing. The origin of the MCP server itself is the user's and is dialled without the guard. TLS is
+//! required except for this machine and private networks.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +14,7 @@ use turnwright_models::fetch::{AddressGuard, Resolver};
 use turnwright_models::http::is_loopback;
 use url::{Host, Origin, Url};
 
-const LOOPBACK_V4: &str = "127.0.0.0/8";
-const LOOPBACK_V6: &str = "::1";
+const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1"];
 
 /// The addresses that one server may name.
 #[derive(Clone)]
@@ -32,17 +35,22 @@ enum Place {
 
 impl Place {
     fn of(url: &Url) -> Self {
-        let address: IpAddr = match url.host() {
-            _ if is_loopback(url) => return Place::Loopback,
-            Some(Host::Ipv4(address)) => address.into(),
-            Some(Host::Ipv6(address)) => address.into(),
-            Some(Host::Domain(_)) | None => return Place::Elsewhere,
-        };
-        if is_private(address) {
+        if is_loopback(url) {
+            Place::Loopback
+        } else if address_of(url).is_some_and(is_private) {
             Place::Private
         } else {
             Place::Elsewhere
         }
+    }
+}
+
+/// Returns the address that is the host of a URL.
+fn address_of(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
     }
 }
 
@@ -59,17 +67,17 @@ impl Addresses {
     /// `private`: addresses of private networks are allowed too.
     pub(super) fn new(server: &Url, private: bool) -> Self {
         let place = Place::of(server);
-        let guard = if private || place == Place::Private {
-            AddressGuard::public().allow_private()
-        } else {
-            AddressGuard::public()
-        };
-        let guard = match place {
-            Place::Loopback => guard.allow_network(LOOPBACK_V4).allow_network(LOOPBACK_V6),
-            Place::Private | Place::Elsewhere => {
-                guard.deny_network(LOOPBACK_V4).deny_network(LOOPBACK_V6)
-            }
-        };
+        let mut guard = AddressGuard::public();
+        if private || place == Place::Private {
+            guard = guard.allow_private();
+        }
+        for network in LOOPBACK {
+            guard = if place == Place::Loopback {
+                guard.allow_network(network)
+            } else {
+                guard.deny_network(network)
+            };
+        }
         Addresses {
             origin: server.origin(),
             guard: Arc::new(guard),
@@ -87,22 +95,17 @@ impl Addresses {
     /// # Errors
     /// Returns why the URL is refused, with nothing of it but the host.
     pub(super) fn check(&self, url: &Url) -> Result<(), String> {
-        let Some(host) = url
-            .host()
-            .filter(|_| matches!(url.scheme(), "http" | "https"))
-        else {
-            return Err("a URL of the OAuth metadata is neither `http` nor `https`".to_owned());
+        let host = match url.host() {
+            Some(host) if matches!(url.scheme(), "http" | "https") => host,
+            _ => {
+                return Err("a URL of the OAuth metadata is neither `http` nor `https`".to_owned());
+            }
         };
         if !url.username().is_empty() || url.password().is_some() {
             return Err(format!("the URL of {host} contains credentials"));
         }
-        let address: Option<IpAddr> = match host {
-            Host::Domain(_) => None,
-            Host::Ipv4(address) => Some(address.into()),
-            Host::Ipv6(address) => Some(address.into()),
-        };
         let is_refused = |address: &IpAddr| !self.is_own(url) && !self.guard.permits(*address);
-        if let Some(address) = address.filter(is_refused) {
+        if let Some(address) = address_of(url).filter(is_refused) {
             return Err(refused(&host.to_string(), "it is", address));
         }
         if may_be_plain(url, self.private) {
@@ -115,19 +118,19 @@ impl Addresses {
 
 /// Returns the text for a person. `leads`: how the host leads to the address.
 fn refused(host: &str, leads: &str, address: IpAddr) -> String {
-    let is_link_local = match address.to_canonical() {
+    let address = address.to_canonical();
+    let is_link_local = match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
-    let (kind, advice) = if address.to_canonical().is_loopback() {
-        ("a loopback address", "")
-    } else if is_link_local {
-        ("a link-local address", "")
-    } else if is_private(address) {
-        let advice = ". For an authorization server in a private network, allow private addresses";
-        ("a private address", advice)
-    } else {
-        ("a reserved address", "")
+    let (kind, advice) = match address {
+        _ if address.is_loopback() => ("a loopback address", ""),
+        _ if is_link_local => ("a link-local address", ""),
+        _ if is_private(address) => (
+            "a private address",
+            ". For an authorization server in a private network, allow private addresses",
+        ),
+        _ => ("a reserved address", ""),
     };
     format!(
         "{host} is refused: {leads} {kind}. An MCP server may name only public addresses, and those of the kind that its own URL \

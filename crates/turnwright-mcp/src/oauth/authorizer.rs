@@ -1,6 +1,18 @@
 //! The tokens of one server.
+//!
+//! A token cannot be passed on. Metadata for another resource is refused (RFC 8707). The only function that returns a
+//! token takes the URL of the request, compares the origin, and returns the value of a header that is marked as
+//! sensitive. Its only caller is the transport of that server, which follows no redirects.
+//!
+//! Tokens, registrations and refresh tokens are bound to their issuer: discovery comes before each refresh, and if the
+//! MCP server names another authorization server, what the old one gave is dropped. A client secret from the settings
+//! requires `issuer`: otherwise an MCP server could name its own authorization server and receive the secret.
+//!
+//! Waiting for a person is outside of requests. A request that is refused with 401 or 403 ends. The supervisor, or the
+//! call, then authorises and sends it again: the server has not executed it, and no deadline of a request runs while a
+//! person reads a page. A person is asked at most three times before the server accepts a token.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -78,16 +90,12 @@ impl Authorizer {
         Some(value)
     }
 
-    /// Removes the token from a text of the server.
-    pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// Removes the token from a text of the server. `None` if it is not in it.
+    pub(crate) fn redact(&self, text: &str) -> Option<String> {
         let grant = self.grant.lock();
-        let token = grant.iter().flatten().next();
-        let token = token.map(|grant| grant.access_token.expose());
+        let token = grant.as_ref()?.as_ref()?.access_token.expose();
         // A shorter one would be part of ordinary words.
-        match token.filter(|token| token.len() >= 8 && text.contains(token)) {
-            Some(token) => text.replace(token, "[redacted]").into(),
-            None => text.into(),
-        }
+        (token.len() >= 8 && text.contains(token)).then(|| text.replace(token, "[redacted]"))
     }
 
     /// Gets another token after the server has refused a request that was sent when the generation was `seen`. A person may be
@@ -122,10 +130,10 @@ impl Authorizer {
         if challenge.error.as_deref() == Some("insufficient_scope") {
             check_step_up(&needed, held.as_ref())?;
         } else if let Some(held) = held.clone().filter(|held| held.refresh_token.is_some()) {
-            let refreshed;
-            (renewing, flow, refreshed) = self.refresh(renewing, flow, held).await?;
-            if let Some(kept) = refreshed {
-                return kept;
+            let is_kept;
+            (renewing, flow, is_kept) = self.refresh(renewing, flow, held).await?;
+            if is_kept {
+                return Ok(());
             }
         }
         if self.prompts.fetch_add(1, Ordering::AcqRel) >= MAX_PROMPTS {
@@ -159,8 +167,7 @@ impl Authorizer {
         if held.is_expiring() && held.refresh_token.is_some() {
             match Box::pin(self.flow(None)).await {
                 Ok(flow) if flow.is_of_same_client(&held) => {
-                    let (_renewing, _, kept) = self.refresh(renewing, flow, held).await.ok()?;
-                    kept.transpose().ok()?;
+                    let _renewing = self.refresh(renewing, flow, held).await.ok()?;
                 }
                 Ok(_) => self.not_renewed("the authorization server has changed"),
                 Err(why) => self.not_renewed(&why),
@@ -170,27 +177,25 @@ impl Authorizer {
     }
 
     /// Uses a refresh token, and keeps what it gets. Runs in its own task, so that it is completed even if the caller is dropped: the
-    /// refresh token may be valid only once. Returns whether the new tokens were kept, and `None` if there are none.
+    /// refresh token may be valid only once. Returns whether there are new tokens.
     async fn refresh(
         self: &Arc<Self>,
         renewing: Renewing,
         mut flow: Flow,
         held: Grant,
-    ) -> Result<(Renewing, Flow, Option<Result<(), String>>), String> {
+    ) -> Result<(Renewing, Flow, bool), String> {
         let this = Arc::clone(self);
         let refresh = tokio::spawn(async move {
-            let kept = match flow.refresh(&held).await {
-                Ok(refreshed) => Some(this.keep(Some(refreshed)).await),
-                Err(why) => {
-                    this.not_renewed(&why);
-                    None
-                }
-            };
-            (renewing, flow, kept)
+            let refreshed = flow.refresh(&held).await;
+            let is_renewed = refreshed.is_ok();
+            match refreshed {
+                Ok(refreshed) => this.keep(Some(refreshed)).await?,
+                Err(why) => this.not_renewed(&why),
+            }
+            Ok((renewing, flow, is_renewed))
         });
-        refresh
-            .await
-            .map_err(|error| format!("the token was not renewed: {error}"))
+        let done = refresh.await;
+        done.unwrap_or_else(|error| Err(format!("the token was not renewed: {error}")))
     }
 
     fn not_renewed(&self, why: &str) {
@@ -200,8 +205,8 @@ impl Authorizer {
 
     /// Returns what is granted.
     async fn grant(&self) -> Result<Option<Grant>, String> {
-        let grant = self.grant.lock().clone();
-        if let Some(grant) = grant {
+        let known = self.grant.lock().clone();
+        if let Some(grant) = known {
             return Ok(grant);
         }
         let loaded = self.load().await?;
@@ -238,10 +243,11 @@ impl Authorizer {
 }
 
 /// Checks that asking for scopes could change anything.
-fn check_step_up(needed: &[&str], held: Option<&Grant>) -> Result<(), String> {
+pub(super) fn check_step_up(needed: &[&str], held: Option<&Grant>) -> Result<(), String> {
     let Some(held) = held else { return Ok(()) };
-    let is_granted = |scope: &&str| held.scopes.iter().any(|granted| granted == scope);
-    if needed.iter().all(is_granted) {
+    // Servers choose the length of both lists.
+    let granted: HashSet<&str> = held.scopes.iter().map(String::as_str).collect();
+    if needed.iter().all(|scope| granted.contains(scope)) {
         Err(
             "the server refuses the request although it has the scopes that the server asks for"
                 .to_owned(),

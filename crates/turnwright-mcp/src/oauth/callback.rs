@@ -1,4 +1,7 @@
 //! The page on this machine to which a person is redirected after they have authorised this program.
+//!
+//! The page is shown and not opened: the MCP server chooses it, so a person sees its host first. The callback listens
+//! on 127.0.0.1 and ignores requests without the right `state`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -6,18 +9,18 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use url::Url;
 
-use super::answers;
 use super::grant::Secret;
+use super::responses;
 
 const PATH: &str = "/callback";
 
 /// Maximum size of the head of a request.
-const MAX_HEAD: usize = 16 << 10;
+const MAX_HEAD: u64 = 16 << 10;
 
 /// Maximum time for a request. Browsers open connections that they do not use.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -66,9 +69,9 @@ impl Callback {
         let mut connections = FuturesUnordered::new();
         loop {
             tokio::select! {
-                Some(answer) = connections.next(), if !connections.is_empty() => {
-                    if let Some(answer) = answer {
-                        return answer;
+                Some(served) = connections.next(), if !connections.is_empty() => {
+                    if let Some(redirected) = served {
+                        return redirected;
                     }
                 }
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => {
@@ -86,9 +89,9 @@ impl Callback {
         mut stream: TcpStream,
         state: &str,
     ) -> Option<Result<Redirected, String>> {
-        let head = timeout(REQUEST, head(&mut stream)).await.ok()??;
-        let answer = self.read(&head, state);
-        let (status, text) = match &answer {
+        let line = timeout(REQUEST, request_line(&mut stream)).await.ok()??;
+        let redirected = self.read(&line, state);
+        let (status, text) = match &redirected {
             Some(Ok(_)) => ("200 OK", DONE),
             Some(Err(_)) => ("200 OK", FAILED),
             None => ("404 Not Found", UNKNOWN),
@@ -104,17 +107,15 @@ impl Callback {
             stream.shutdown().await
         })
         .await;
-        answer
+        redirected
     }
 
-    /// Reads the head of a request. `None` if it is not the redirect.
-    fn read(&self, head: &str, state: &str) -> Option<Result<Redirected, String>> {
-        let target = head.strip_prefix("GET ")?.split(' ').next()?;
+    /// Reads the first line of a request. `None` if it is not the redirect.
+    fn read(&self, line: &str, state: &str) -> Option<Result<Redirected, String>> {
+        let target = line.strip_prefix("GET ")?.split(' ').next()?;
         let url = Url::parse(&self.redirect_uri).ok()?;
-        let url = url
-            .join(target)
-            .ok()
-            .filter(|target| target.origin() == url.origin() && target.path() == PATH)?;
+        let is_page = |target: &Url| target.origin() == url.origin() && target.path() == PATH;
+        let url = url.join(target).ok().filter(is_page)?;
         let fields = |name: &'static str| url.query_pairs().filter(move |(key, _)| key == name);
         let field = |name| fields(name).next().map(|(_, value)| value.into_owned());
         // A field that is there twice may have been added by an attacker.
@@ -131,7 +132,7 @@ impl Callback {
                 issuer: field("iss"),
             }),
             (_, Some(error)) => {
-                let code = answers::error_code(&error).unwrap_or("an unknown error");
+                let code = responses::error_code(&error).unwrap_or("an unknown error");
                 Err(format!("the authorization server answered `{code}`"))
             }
             _ => Err("the authorization server sent no code".to_owned()),
@@ -139,20 +140,10 @@ impl Callback {
     }
 }
 
-/// Reads the head of a request. `None` if there is none.
-async fn head(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    let mut piece = [0; 2048];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let length = stream
-            .read(&mut piece)
-            .await
-            .ok()
-            .filter(|length| *length > 0)?;
-        head.extend_from_slice(piece.get(..length)?);
-        if head.len() > MAX_HEAD {
-            return None;
-        }
-    }
-    String::from_utf8(head).ok()
+/// Reads the head of a request, and returns its first line. `None` if there is none.
+async fn request_line(stream: &mut TcpStream) -> Option<String> {
+    let mut lines = BufReader::new(stream.take(MAX_HEAD)).lines();
+    let first = lines.next_line().await.ok()??;
+    while !lines.next_line().await.ok()??.is_empty() {}
+    Some(first)
 }

@@ -1,5 +1,6 @@
 //! One authorisation: discovery, registration, the question to a person, tokens.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use rmcp::transport::auth::{
@@ -62,10 +63,12 @@ impl Flow {
         let manager = AuthorizationManager::new_with_oauth_http_client(server.as_str(), client);
         let mut manager = manager.await.map_err(|error| explain(&http, &error))?;
         let challenge = challenge.filter(|challenge| !challenge.is_empty());
-        let resolution = manager.resolve_metadata_from_challenge(challenge).await;
         // The requests after one that was refused fail for other reasons.
         let failure = |why: String| http.refusal().unwrap_or(why);
-        let resolution = resolution.map_err(|error| failure(explain(&http, &error)))?;
+        let resolution = manager
+            .resolve_metadata_from_challenge(challenge)
+            .await
+            .map_err(|error| failure(explain(&http, &error)))?;
         if !resolution.source.is_discovered() {
             let why = "the server requires authorisation but publishes no OAuth metadata: send a token in the header `Authorization`";
             return Err(failure(why.to_owned()));
@@ -114,17 +117,15 @@ impl Flow {
         let tokens: OAuthTokenResponse =
             serde_json::from_value(tokens).map_err(|_| "the stored tokens are invalid")?;
         let (id, scopes) = (held.client.id.clone(), held.scopes.clone());
+        let stored = StoredCredentials::new(id, Some(tokens), scopes, None)
+            .with_issuer(Some(self.issuer.clone()));
         let store = InMemoryCredentialStore::new();
-        let stored = StoredCredentials::new(id, Some(tokens), scopes, None);
-        let stored = stored.with_issuer(Some(self.issuer.clone()));
-        store
-            .save(stored)
-            .await
-            .map_err(|error| self.explain(&error))?;
+        let saved = store.save(stored).await;
+        saved.map_err(|error| self.explain(&error))?;
         self.manager.set_credential_store(store);
-        let answer = self.manager.refresh_token().await;
-        let answer = answer.map_err(|error| self.explain(&error))?;
-        self.grant(&answer, held.client.clone(), &held.scopes)
+        let refreshed = self.manager.refresh_token().await;
+        let refreshed = refreshed.map_err(|error| self.explain(&error))?;
+        self.grant(&refreshed, held.client.clone(), &held.scopes)
     }
 
     /// Asks a person to authorise this program, and gets tokens. `needed`: the scopes that the server asks for.
@@ -133,8 +134,7 @@ impl Flow {
         held: Option<&Grant>,
         needed: &[&str],
     ) -> Result<Grant, String> {
-        let prompt = self.settings.prompt.clone();
-        let prompt = prompt.ok_or(NO_PROMPT)?;
+        let prompt = self.settings.prompt.clone().ok_or(NO_PROMPT)?;
         let callback = self.listen(held).await?;
         let scopes = self.scopes(held, needed).await;
         let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
@@ -153,17 +153,18 @@ impl Flow {
             url,
         });
         let limit = self.settings.timeout;
-        let redirected = timeout(limit, callback.redirected(&state)).await;
-        let redirected = redirected
+        let redirected = timeout(limit, callback.redirected(&state))
+            .await
             .map_err(|_| format!("the authorization page was not completed within {limit:?}"))??;
         let issuer = redirected.issuer.as_deref();
         check_redirect(&self.metadata, &self.issuer, issuer)?;
         self.http.set_code(redirected.code);
-        let answer = self
+        let granted = self
             .manager
-            .exchange_code_for_token_with_issuer(CODE, &state, issuer);
-        let answer = answer.await.map_err(|error| self.explain(&error))?;
-        self.grant(&answer, client, &scopes)
+            .exchange_code_for_token_with_issuer(CODE, &state, issuer)
+            .await
+            .map_err(|error| self.explain(&error))?;
+        self.grant(&granted, client, &scopes)
     }
 
     /// Listens for the redirect, on the port for which the client was registered if that is possible.
@@ -193,13 +194,10 @@ impl Flow {
         if !wanted.is_empty() && supported.any(|scope| scope == OFFLINE) {
             wanted.push(OFFLINE.to_owned());
         }
-        let mut scopes: Vec<String> = Vec::new();
-        for scope in wanted {
-            if !scopes.contains(&scope) && scopes.len() < MAX_SCOPES {
-                scopes.push(scope);
-            }
-        }
-        scopes
+        let mut seen = HashSet::new();
+        wanted.retain(|scope| seen.insert(scope.clone()));
+        wanted.truncate(MAX_SCOPES);
+        wanted
     }
 
     /// Returns how this program is known to the authorization server. Registers it if it is not known.
@@ -210,35 +208,32 @@ impl Flow {
         held: Option<&Grant>,
     ) -> Result<ClientIdentity, String> {
         let settings = &self.settings;
-        let public = |id: &String| ClientIdentity {
-            id: id.clone(),
-            secret: None,
+        let identity = |id: String, secret: Option<String>| ClientIdentity {
+            id,
+            secret: secret.map(Secret::new),
             redirect_uri: redirect_uri.to_owned(),
         };
-        let documents = self
+        let takes_documents = self
             .metadata
             .additional_fields
             .get("client_id_metadata_document_supported")
             .is_some_and(|supported| *supported == json!(true));
         let document = settings.client_metadata_url.as_ref();
+        let known = settings
+            .client_id
+            .as_ref()
+            .or(document.filter(|_| takes_documents));
         let registered = held.filter(|held| held.client.redirect_uri == redirect_uri);
-        let client = if let Some(id) = &settings.client_id {
-            public(id)
-        } else if let Some(url) = document.filter(|_| documents) {
-            public(url)
-        } else if let Some(held) = registered {
-            held.client.clone()
-        } else {
-            let name = &settings.client_name;
-            let registered = self
-                .manager
-                .register_client(name, redirect_uri, scopes)
-                .await;
-            let registered = registered.map_err(|error| self.explain(&error))?;
-            ClientIdentity {
-                id: registered.client_id,
-                secret: registered.client_secret.map(Secret::new),
-                redirect_uri: redirect_uri.to_owned(),
+        let client = match (known, registered) {
+            (Some(id), _) => identity(id.clone(), None),
+            (None, Some(held)) => held.client.clone(),
+            (None, None) => {
+                let registered = self
+                    .manager
+                    .register_client(&settings.client_name, redirect_uri, scopes)
+                    .await
+                    .map_err(|error| self.explain(&error))?;
+                identity(registered.client_id, registered.client_secret)
             }
         };
         self.configure(&client)?;
@@ -246,17 +241,16 @@ impl Flow {
     }
 
     fn configure(&mut self, client: &ClientIdentity) -> Result<(), String> {
-        let config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
+        let mut config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
         // A secret of the settings is not stored.
         let secret = if self.settings.client_id.as_ref() == Some(&client.id) {
             self.settings.client_secret.as_ref()
         } else {
             client.secret.as_ref()
         };
-        let config = match secret {
-            Some(secret) => config.with_client_secret(secret.expose()),
-            None => config,
-        };
+        if let Some(secret) = secret {
+            config = config.with_client_secret(secret.expose());
+        }
         let configured = self.manager.configure_client(config);
         configured.map_err(|error| self.explain(&error))
     }

@@ -11,15 +11,15 @@ const MARGIN: u64 = 30;
 /// A text that is not shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Secret(String);
+pub(crate) struct Secret(String);
 
 impl Secret {
-    pub(super) fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
 
     /// Returns the text itself.
-    pub(super) fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }

@@ -1,24 +1,26 @@
 //! The HTTP client for metadata, registration and tokens.
 
 use std::fmt::Display;
+use std::iter::successors;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{Method, Request, StatusCode};
+use http::{HeaderValue, Method, Request, StatusCode};
 use parking_lot::Mutex;
 use reqwest::Client;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
+use tokio::time::timeout;
 use turnwright_models::fetch::{Resolver, SystemResolver};
 use turnwright_models::http::{is_loopback, tls_config};
 use url::{Origin, Url, form_urlencoded};
 
 use super::addresses::{Addresses, GuardedResolver, Refused};
-use super::answers;
 use super::grant::Secret;
 use super::metadata::check_source;
+use super::responses;
 
 /// Maximum size of an answer.
 const MAX_BYTES: usize = 256 << 10;
@@ -35,7 +37,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// What `rmcp` gets instead of an authorization code, which it would write to the log.
 pub(super) const CODE: &str = "code-is-inserted-when-it-is-sent";
 
-const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 type Body = http::Response<Vec<u8>>;
@@ -44,8 +45,6 @@ type Body = http::Response<Vec<u8>>;
 pub(super) struct GuardedHttp {
     addresses: Addresses,
     resolver: Arc<dyn Resolver>,
-    /// For the server itself, for others, and for others without TLS.
-    clients: [OnceLock<Client>; 3],
     code: Mutex<Option<Secret>>,
     /// The only origin that gets codes, refresh tokens and client secrets.
     secrets_to: OnceLock<Origin>,
@@ -64,7 +63,6 @@ impl GuardedHttp {
         GuardedHttp {
             addresses,
             resolver,
-            clients: Default::default(),
             code: Mutex::default(),
             secrets_to: OnceLock::new(),
             failure: Mutex::default(),
@@ -103,8 +101,7 @@ impl GuardedHttp {
     ///
     /// # Errors
     /// It names too many.
-    fn check_named(&self, metadata: &[u8]) -> Result<(), String> {
-        let metadata: Value = serde_json::from_slice(metadata).unwrap_or_default();
+    fn check_named(&self, metadata: &Value) -> Result<(), String> {
         let named = metadata
             .get("authorization_servers")
             .and_then(Value::as_array);
@@ -114,26 +111,39 @@ impl GuardedHttp {
                 format!("the server names {count} authorization servers, more than {MAX_NAMED}");
             return Err(self.refused(why));
         }
-        let urls = named.into_iter().flatten().filter_map(Value::as_str);
-        for url in urls.filter_map(|url| Url::parse(url).ok()) {
-            if let Err(why) = self.addresses.check(&url) {
-                self.refused(why);
-            }
+        let urls = named
+            .into_iter()
+            .flatten()
+            .filter_map(|url| Url::parse(url.as_str()?).ok());
+        for why in urls.filter_map(|url| self.addresses.check(&url).err()) {
+            self.refused(why);
         }
         Ok(())
     }
 
-    /// Returns why a request has no answer.
+    /// Returns metadata as it was checked. `rmcp` must not read the text itself, because its parser accepts more. Empty if it is not
+    /// JSON: `rmcp` then looks for metadata in the next place.
+    ///
+    /// # Errors
+    /// See [`check_named`](Self::check_named) and [`check_source`].
+    pub(super) fn checked_metadata(&self, body: &[u8], fetched: &Url) -> Result<Vec<u8>, String> {
+        let Ok(metadata) = serde_json::from_slice::<Value>(body) else {
+            return Ok(Vec::new());
+        };
+        self.check_named(&metadata)?;
+        check_source(&metadata, fetched)?;
+        Ok(metadata.to_string().into_bytes())
+    }
+
+    /// Returns why a request has no response.
     fn unanswered(&self, host: &str, error: reqwest::Error) -> String {
         let error = error.without_url();
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-        while let Some(error) = cause {
-            if let Some(Refused(why)) = error.downcast_ref::<Refused>() {
-                return self.refused(why.clone());
-            }
-            cause = error.source();
+        let first: &(dyn std::error::Error + 'static) = &error;
+        let mut causes = successors(Some(first), |error| error.source());
+        match causes.find_map(|cause| cause.downcast_ref::<Refused>()) {
+            Some(Refused(why)) => self.refused(why.clone()),
+            None => not_reached(host, &error),
         }
-        not_reached(host, &error)
     }
 
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Body, String> {
@@ -160,34 +170,18 @@ impl GuardedHttp {
             .send();
         let answer = async {
             let response = sent.await.map_err(|error| self.unanswered(&host, error))?;
-            let answer = read(&host, response, kind).await?;
+            let mut answer = read(&host, response, kind).await?;
             if kind == Kind::Metadata {
-                self.check_named(answer.body())?;
-                check_source(answer.body(), &url)?;
+                *answer.body_mut() = self.checked_metadata(answer.body(), &url)?;
             }
             Ok(answer)
         };
-        match tokio::time::timeout(TOTAL, answer).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("{host} did not answer within {TOTAL:?}")),
-        }
+        let answer = timeout(TOTAL, answer).await;
+        answer.map_err(|_| format!("{host} did not answer within {TOTAL:?}"))?
     }
 
-    /// Returns the client for a request.
+    /// Returns the client for a request. Each has its own, so that no connection is used again without a check.
     fn client(&self, url: &Url) -> Result<Client, String> {
-        let plain = url.scheme() == "http";
-        let [own, others, plain_others] = &self.clients;
-        let (cell, guarded) = if self.addresses.is_own(url) {
-            // The user has chosen it, and the transport dials it in the same way.
-            (own, false)
-        } else if plain {
-            (plain_others, true)
-        } else {
-            (others, true)
-        };
-        if let Some(client) = cell.get() {
-            return Ok(client.clone());
-        }
         let not_set_up = |error: &dyn Display| format!("the HTTP client cannot be set up: {error}");
         let tls = tls_config().map_err(|error| not_set_up(&error))?;
         let mut client = Client::builder()
@@ -197,21 +191,20 @@ impl GuardedHttp {
             .no_gzip()
             .connect_timeout(CONNECT)
             .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")));
-        if guarded {
-            let resolver = GuardedResolver {
+        // The user has chosen the server itself, and the transport dials it in the same way.
+        let is_own = self.addresses.is_own(url);
+        if !is_own {
+            client = client.dns_resolver(GuardedResolver {
                 addresses: self.addresses.clone(),
                 resolver: Arc::clone(&self.resolver),
-                plain,
-            };
-            // A proxy would resolve names itself.
-            client = client.dns_resolver(resolver).no_proxy();
-        } else if is_loopback(url) {
+                plain: url.scheme() == "http",
+            });
+        }
+        // A proxy would resolve names itself.
+        if !is_own || is_loopback(url) {
             client = client.no_proxy();
         }
-        // No connection outlives its request, so that each request is checked.
-        let client = client.pool_max_idle_per_host(0).build();
-        let client = client.map_err(|error| not_set_up(&error))?;
-        Ok(cell.get_or_init(|| client).clone())
+        client.build().map_err(|error| not_set_up(&error))
     }
 
     fn with_code(&self, body: &[u8]) -> Vec<u8> {
@@ -272,36 +265,33 @@ async fn read(host: &str, response: reqwest::Response, kind: Kind) -> Result<Bod
     let invalid = |why: String| format!("{host}: {why}");
     let body = match kind {
         Kind::Metadata => body,
-        _ if !status.is_success() => answers::error(&body).to_string().into_bytes(),
-        Kind::Registration => {
-            let body = answers::registration(&body).map_err(invalid)?;
-            body.to_string().into_bytes()
-        }
-        Kind::Token => {
-            let body = answers::tokens(&body).map_err(invalid)?;
-            body.to_string().into_bytes()
+        _ if !status.is_success() => responses::error(&body).to_string().into_bytes(),
+        Kind::Registration | Kind::Token => {
+            let read = if kind == Kind::Token {
+                responses::tokens
+            } else {
+                responses::registration
+            };
+            read(&body).map_err(invalid)?.to_string().into_bytes()
         }
     };
     // No `Location`: `rmcp` would follow it.
-    let mut answer = http::Response::builder()
-        .status(match kind {
-            Kind::Token if status.is_success() => StatusCode::OK,
-            _ => status,
-        })
-        .header(CONTENT_TYPE, JSON);
+    let mut response = http::Response::new(body);
+    *response.status_mut() = match kind {
+        Kind::Token if status.is_success() => StatusCode::OK,
+        _ => status,
+    };
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(challenge) = challenge {
-        answer = answer.header(WWW_AUTHENTICATE, challenge);
+        headers.insert(WWW_AUTHENTICATE, challenge);
     }
-    answer
-        .body(body)
-        .map_err(|error| invalid(error.to_string()))
+    Ok(response)
 }
 
 /// Returns why a host was not reached: the deepest cause of the error.
 fn not_reached(host: &str, error: &reqwest::Error) -> String {
-    let mut root: &dyn std::error::Error = error;
-    while let Some(cause) = root.source() {
-        root = cause;
-    }
-    format!("{host} cannot be reached: {root}")
+    let first: &(dyn std::error::Error + 'static) = error;
+    let root = successors(Some(first), |error| error.source()).last();
+    format!("{host} cannot be reached: {}", root.unwrap_or(first))
 }

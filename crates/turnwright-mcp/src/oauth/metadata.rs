@@ -15,8 +15,7 @@ const OPENID: &str = "/.well-known/openid-configuration";
 ///
 /// # Errors
 /// Returns which issuer the document claims, and where it was fetched.
-pub(super) fn check_source(document: &[u8], fetched: &Url) -> Result<(), String> {
-    let document: Value = serde_json::from_slice(document).unwrap_or_default();
+pub(super) fn check_source(document: &Value, fetched: &Url) -> Result<(), String> {
     if document.get("token_endpoint").is_none() {
         return Ok(());
     }
@@ -93,15 +92,13 @@ pub(super) fn check_redirect(
     let announced = metadata
         .additional_fields
         .get("authorization_response_iss_parameter_supported");
-    match named {
-        Some(named) if named != issuer => Err(format!(
-            "issuer mismatch: the person was redirected by {}, and not by {}",
-            without_paths(named),
-            without_paths(issuer)
+    let expected = without_paths(issuer);
+    match named.map(without_paths) {
+        Some(other) if named != Some(issuer) => Err(format!(
+            "issuer mismatch: the person was redirected by {other}, and not by {expected}"
         )),
         None if announced == Some(&Value::Bool(true)) => Err(format!(
-            "issuer mismatch: the redirect does not name its issuer, which {} announces",
-            without_paths(issuer)
+            "issuer mismatch: the redirect does not name its issuer, which {expected} announces"
         )),
         _ => Ok(()),
     }

@@ -8,13 +8,13 @@
 //! are sent only to the origin of the issuer, or to one that the settings name.
 
 mod addresses;
-mod answers;
 mod authorizer;
 mod callback;
 mod flow;
 mod grant;
 mod http;
 mod metadata;
+mod responses;
 mod settings;
 mod token_store;
 
@@ -23,6 +23,7 @@ mod tests;
 
 pub(crate) use authorizer::Authorizer;
 pub(crate) use flow::NO_PROMPT;
+pub(crate) use grant::Secret;
 pub use settings::{AuthorizationPrompt, OAuth};
 pub use token_store::TokenStore;
 

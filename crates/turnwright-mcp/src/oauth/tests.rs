@@ -13,10 +13,11 @@ use turnwright_models::fetch::Resolver;
 use url::Url;
 
 use super::addresses::Addresses;
+use super::authorizer::check_step_up;
 use super::grant::{ClientIdentity, Grant, Secret};
 use super::http::GuardedHttp;
 use super::metadata::{check_endpoints, check_source};
-use super::{Authorizer, OAuth, TokenStore, answers, without_paths};
+use super::{Authorizer, OAuth, TokenStore, responses, without_paths};
 
 fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
@@ -370,14 +371,39 @@ fn metadata_is_accepted_only_from_the_places_of_its_issuer() {
             false,
         ),
     ] {
-        let document = json!({ "issuer": issuer, "token_endpoint": "x" }).to_string();
-        let checked = check_source(document.as_bytes(), &url(fetched));
+        let document = json!({ "issuer": issuer, "token_endpoint": "x" });
+        let checked = check_source(&document, &url(fetched));
         assert_eq!(checked.is_ok(), accepted, "{issuer} {fetched}: {checked:?}");
     }
-    let nameless = json!({ "token_endpoint": "x" }).to_string();
-    assert!(check_source(nameless.as_bytes(), &url("https://a.example/")).is_err());
-    let of_resource = json!({ "resource": "x" }).to_string();
-    assert!(check_source(of_resource.as_bytes(), &url("https://a.example/x")).is_ok());
+    let nameless = json!({ "token_endpoint": "x" });
+    assert!(check_source(&nameless, &url("https://a.example/")).is_err());
+    let of_resource = json!({ "resource": "x" });
+    assert!(check_source(&of_resource, &url("https://a.example/x")).is_ok());
+}
+
+#[test]
+fn metadata_that_is_not_json_is_not_passed_on() {
+    let server = url("https://mcp.example/mcp");
+    let http = GuardedHttp::new(Addresses::new(&server, false));
+    let checked = |text: &str| http.checked_metadata(text.as_bytes(), &server);
+    let metadata = r#"{"issuer":"https://evil.example","token_endpoint":"x"}"#;
+    assert!(checked(metadata).is_err());
+    for text in ["", "<html>", &format!("{metadata},"), &"[".repeat(200)] {
+        assert_eq!(checked(text), Ok(Vec::new()), "{text}");
+    }
+    let other = r#"{"resource":"x"}"#;
+    assert_eq!(checked(other), Ok(other.into()));
+}
+
+#[test]
+fn scopes_are_compared_in_linear_time() {
+    let scopes: Vec<String> = (0..100_000).map(|n| format!("scope-{n:06}")).collect();
+    let needed: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let mut held = grant();
+    held.scopes = scopes.iter().rev().cloned().collect();
+    // All pairs would take minutes.
+    assert!(check_step_up(&needed, Some(&held)).is_err());
+    assert!(check_step_up(&["other"], Some(&held)).is_ok());
 }
 
 #[test]
@@ -433,11 +459,11 @@ fn endpoints_are_at_the_origin_of_the_issuer_or_at_one_of_the_settings() {
 }
 
 #[test]
-fn answers_have_only_the_fields_of_the_protocol() {
+fn responses_have_only_the_fields_of_the_protocol() {
     let body = json!({
         "access_token": "a", "token_type": "BEARER", "expires_in": "60", "id_token": "secret", "scope": "x y",
     });
-    let tokens = answers::tokens(body.to_string().as_bytes()).unwrap();
+    let tokens = responses::tokens(body.to_string().as_bytes()).unwrap();
     assert_eq!(
         tokens,
         json!({
@@ -446,7 +472,7 @@ fn answers_have_only_the_fields_of_the_protocol() {
     );
     let error = json!({ "error": "secret", "error_description": "secret" });
     assert_eq!(
-        answers::error(error.to_string().as_bytes()),
+        responses::error(error.to_string().as_bytes()),
         json!({ "error": "unknown_error" })
     );
     for body in [
@@ -456,7 +482,7 @@ fn answers_have_only_the_fields_of_the_protocol() {
         json!({ "token_type": "bearer" }),
         json!("secret"),
     ] {
-        let error = answers::tokens(body.to_string().as_bytes()).unwrap_err();
+        let error = responses::tokens(body.to_string().as_bytes()).unwrap_err();
         assert!(!error.contains("secret"), "{error}");
     }
 }

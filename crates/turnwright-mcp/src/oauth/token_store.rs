@@ -156,18 +156,15 @@ fn read(path: &Path) -> io::Result<Content> {
     check_permissions(&file)?;
     let text = read_bounded(file, MAX_BYTES)?;
     // The error of the parser would show parts of the file.
-    let content: Content = serde_json::from_str(&text)
-        .map_err(|_| invalid("it is not a file of tokens: delete it to authorise again"))?;
+    let content: Content = serde_json::from_str(&text).map_err(|_| {
+        io::Error::other("it is not a file of tokens: delete it to authorise again")
+    })?;
     match content.version {
         VERSION => Ok(content),
-        other => Err(invalid(&format!(
+        other => Err(io::Error::other(format!(
             "its version is {other}; this program reads {VERSION}"
         ))),
     }
-}
-
-fn invalid(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(unix)]

@@ -55,9 +55,8 @@ pub enum Change {
 }
 
 /// Returns what has changed. Empty if everything fits its pin.
-pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Difference> {
+pub(super) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let mut gone = Gone::new(pinned, seen);
     if pinned.source != seen.source {
         differences.push(Difference::of_server(Change::Source));
     }
@@ -67,65 +66,47 @@ pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Differe
             after: seen.instructions.clone(),
         }));
     }
+    let gone = pinned.tools.iter();
+    let gone = gone.filter(|(name, _)| !seen.tools.contains_key(*name));
+    let mut gone: BTreeMap<&String, &LockedTool> = gone.collect();
+    // By the digest of what they are without their name. A server chooses how many are alike, so each is looked at once.
+    let mut alike = HashMap::<String, VecDeque<&String>>::new();
+    for (name, tool) in &gone {
+        let names = alike.entry(digest_without_name(&tool.definition));
+        names.or_default().push_back(name);
+    }
+    let mut renamed_from = |tool: &LockedTool| {
+        if alike.is_empty() {
+            return None;
+        }
+        let names = alike.get_mut(&digest_without_name(&tool.definition))?;
+        let name = names.pop_front()?;
+        gone.remove(name);
+        Some(name.clone())
+    };
     for (name, tool) in &seen.tools {
+        let after = || tool.definition.clone();
         let change = match pinned.tools.get(name) {
             Some(before) if before.pin == tool.pin => continue,
             Some(before) => Change::Changed {
                 before: before.definition.clone(),
-                after: tool.definition.clone(),
+                after: after(),
             },
-            None => match gone.take_like(tool) {
+            None => match renamed_from(tool) {
                 Some(from) => Change::Renamed {
                     from,
-                    after: tool.definition.clone(),
+                    after: after(),
                 },
-                None => Change::Added(tool.definition.clone()),
+                None => Change::Added(after()),
             },
         };
-        differences.push(Difference {
-            tool: Some(name.clone()),
-            change,
-        });
+        differences.push(Difference::of_tool(name, change));
     }
-    for (name, tool) in gone.tools {
-        differences.push(Difference {
-            tool: Some(name.clone()),
-            change: Change::Removed(tool.definition.clone()),
-        });
-    }
+    let removed = gone
+        .into_iter()
+        .map(|(name, tool)| Difference::of_tool(name, Change::Removed(tool.definition.clone())));
+    differences.extend(removed);
     differences
-}
-
-/// The pinned tools that a server no longer has.
-struct Gone<'p> {
-    tools: BTreeMap<&'p String, &'p LockedTool>,
-    /// Their names by the digest of what they are without their name. A server chooses how many are alike, so each is looked at once.
-    alike: HashMap<String, VecDeque<&'p String>>,
-}
-
-impl<'p> Gone<'p> {
-    fn new(pinned: &'p LockedServer, seen: &LockedServer) -> Self {
-        let gone = pinned.tools.iter();
-        let gone = gone.filter(|(name, _)| !seen.tools.contains_key(*name));
-        let tools: BTreeMap<_, _> = gone.collect();
-        let mut alike = HashMap::<String, VecDeque<&String>>::new();
-        for (name, tool) in &tools {
-            let names = alike.entry(digest_without_name(&tool.definition));
-            names.or_default().push_back(name);
-        }
-        Gone { tools, alike }
-    }
-
-    /// Takes the first tool that was the same but for its name, and returns that.
-    fn take_like(&mut self, tool: &LockedTool) -> Option<String> {
-        if self.tools.is_empty() {
-            return None;
-        }
-        let names = self.alike.get_mut(&digest_without_name(&tool.definition))?;
-        let name = names.pop_front()?;
-        self.tools.remove(name);
-        Some(name.clone())
-    }
 }
 
 fn digest_without_name(definition: &Value) -> String {
@@ -137,8 +118,13 @@ fn digest_without_name(definition: &Value) -> String {
 }
 
 impl Difference {
-    pub(crate) fn of_server(change: Change) -> Self {
+    pub(super) fn of_server(change: Change) -> Self {
         Difference { tool: None, change }
+    }
+
+    fn of_tool(name: &str, change: Change) -> Self {
+        let tool = Some(name.to_owned());
+        Difference { tool, change }
     }
 
     /// Returns whether nothing of the server is used because of it. Instructions have their own switch.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
@@ -96,13 +96,11 @@ impl LockedServer {
 
     /// Returns what does not fit its pin.
     fn damage(&self) -> Option<String> {
-        let changed = |tool: &LockedTool| digest_of(&tool.definition) != tool.pin;
-        let changed = self.tools.iter().find(|(_, tool)| changed(tool));
-        match changed {
-            Some((name, _)) => Some(format!("the definition of `{name}` does not fit its pin")),
-            None if self.digest() != self.pin => Some("its pin does not fit its content".into()),
-            None => None,
+        let mut tools = self.tools.iter();
+        if let Some((name, _)) = tools.find(|(_, tool)| digest_of(&tool.definition) != tool.pin) {
+            return Some(format!("the definition of `{name}` does not fit its pin"));
         }
+        (self.digest() != self.pin).then(|| "its pin does not fit its content".to_owned())
     }
 }
 
@@ -121,21 +119,26 @@ impl LockFile {
     /// # Errors
     /// The text is not a lock file, has another version, or was edited so that pins do not fit.
     pub fn from_json(text: &str) -> Result<Self, LockFileError> {
-        let lock: LockFile = serde_json::from_str(text)
-            .map_err(|error| LockFileError::new(format!("it cannot be read: {error}")))?;
+        LockFile::parse(text).map_err(|why| LockFileError(format!("lock file: {why}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let lock: LockFile =
+            serde_json::from_str(text).map_err(|error| format!("it cannot be read: {error}"))?;
         if lock.version != VERSION {
-            let message = format!(
-                "its version is {}; this program reads {VERSION}",
-                lock.version
-            );
-            return Err(LockFileError::new(message));
+            let version = lock.version;
+            return Err(format!(
+                "its version is {version}; this program reads {VERSION}"
+            ));
         }
-        for (alias, server) in &lock.servers {
-            if let Some(damage) = server.damage() {
-                return Err(LockFileError::new(format!("server `{alias}`: {damage}")));
-            }
+        let damage = |(alias, server): (&String, &LockedServer)| {
+            let damage = server.damage()?;
+            Some(format!("server `{alias}`: {damage}"))
+        };
+        match lock.servers.iter().find_map(damage) {
+            Some(damage) => Err(damage),
+            None => Ok(lock),
         }
-        Ok(lock)
     }
 
     /// Returns the JSON of the file.
@@ -147,10 +150,8 @@ impl LockFile {
         for ch in text.chars() {
             // A reviewer must see them. They occur only in strings.
             if ch != '\n' && (ch.is_control() || is_invisible(ch)) {
-                let mut units = [0; 2];
-                for unit in ch.encode_utf16(&mut units) {
-                    escaped.push_str(&format!("\\u{unit:04x}"));
-                }
+                let units = ch.encode_utf16(&mut [0; 2]).to_vec();
+                escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
             } else {
                 escaped.push(ch);
             }
@@ -165,12 +166,12 @@ impl LockFile {
     /// The file cannot be read, or see [`from_json`](Self::from_json).
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, LockFileError> {
         let path = path.as_ref();
-        match read_regular_file(path, MAX_BYTES) {
-            Ok(text) => LockFile::from_json(&text).map(Some),
+        let read = match read_regular_file(path, MAX_BYTES) {
+            Ok(text) => LockFile::parse(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(LockFileError::new(error.to_string())),
-        }
-        .map_err(|error| error.at(path))
+            Err(error) => Err(error.to_string()),
+        };
+        read.map_err(|why| LockFileError::of(path, &why))
     }
 
     /// Writes a file. It appears complete or not at all.
@@ -179,40 +180,26 @@ impl LockFile {
     /// The file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), LockFileError> {
         let path = path.as_ref();
-        let written = replace_file(path, self.to_json().as_bytes(), |path| {
+        replace_file(path, self.to_json().as_bytes(), |path| {
             File::create_new(path)
-        });
-        written.map_err(|error| LockFileError::new(error.to_string()).at(path))
+        })
+        .map_err(|error| LockFileError::of(path, &error.to_string()))
     }
 }
 
 /// A lock file cannot be read or written.
 #[derive(Debug)]
-pub struct LockFileError {
-    message: String,
-    path: Option<PathBuf>,
-}
+pub struct LockFileError(String);
 
 impl LockFileError {
-    fn new(message: String) -> Self {
-        LockFileError {
-            message,
-            path: None,
-        }
-    }
-
-    fn at(mut self, path: &Path) -> Self {
-        self.path = Some(path.to_owned());
-        self
+    fn of(path: &Path, why: &str) -> Self {
+        LockFileError(format!("lock file `{}`: {why}", path.display()))
     }
 }
 
 impl fmt::Display for LockFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "lock file `{}`: {}", path.display(), self.message),
-            None => write!(f, "lock file: {}", self.message),
-        }
+        f.write_str(&self.0)
     }
 }
 

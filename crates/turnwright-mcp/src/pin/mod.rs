@@ -6,7 +6,10 @@ mod lock_file;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compare::compare;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
 pub use compare::{Change, Difference};
 pub use lock_file::{LockFile, LockFileError, LockedServer, LockedTool};
 
@@ -29,4 +32,34 @@ pub enum Pinning {
     TrustOnFirstUse,
     /// Whatever a server says.
     Unpinned,
+}
+
+/// The pins of one server, and when a definition is accepted.
+pub(crate) struct Pins {
+    pinning: Pinning,
+    /// With [`Pinning::TrustOnFirstUse`], set when the server is first seen.
+    pinned: Mutex<Option<Arc<LockedServer>>>,
+}
+
+impl Pins {
+    pub(crate) fn new(pinning: Pinning, pinned: Option<LockedServer>) -> Self {
+        Pins {
+            pinning,
+            pinned: Mutex::new(pinned.map(Arc::new)),
+        }
+    }
+
+    /// Compares what the server says with its pins.
+    pub(crate) fn differences(&self, seen: &Arc<LockedServer>) -> Vec<Difference> {
+        let mut pinned = self.pinned.lock();
+        match (self.pinning, &*pinned) {
+            (Pinning::Unpinned, _) => Vec::new(),
+            (_, Some(pinned)) => compare::compare(pinned, seen),
+            (Pinning::TrustOnFirstUse, None) => {
+                *pinned = Some(Arc::clone(seen));
+                Vec::new()
+            }
+            (Pinning::Pinned, None) => vec![Difference::of_server(Change::NewServer)],
+        }
+    }
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-use super::Secrets;
-
 /// The variables that every child process gets if they are set.
 const ALWAYS: &[&str] = &["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER"];
 
@@ -103,20 +101,15 @@ impl Environment {
     ) -> impl Iterator<Item = (OsString, OsString)> {
         let allows = |name: &OsStr| name.to_str().is_some_and(|name| self.allows(name));
         let inherited = variables.into_iter().filter(move |(name, _)| allows(name));
-        let set = self
-            .set
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        inherited.chain(set)
+        let set = self.set.iter();
+        inherited.chain(set.map(|(name, value)| (name.into(), value.into())))
     }
 
-    /// Adds the values that are set, and those of the variables that are named.
-    pub(super) fn add_to(&self, secrets: &mut Secrets) {
+    /// Returns the values that are set, and those of the variables that are named.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = String> {
         let inherited = self.inherited.iter();
         let inherited = inherited.filter_map(|name| std::env::var(name).ok());
-        for value in self.set.values().cloned().chain(inherited) {
-            secrets.add(&value);
-        }
+        self.set.values().cloned().chain(inherited)
     }
 
     /// Returns whether a child process gets this variable of this process.
@@ -143,7 +136,9 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 fn checked(name: String) -> Result<String, InvalidVariable> {
-    if is_name(&name) {
+    let starts = |ch: char| ch.is_ascii_alphabetic() || ch == '_';
+    let continues = |ch: char| starts(ch) || ch.is_ascii_digit();
+    if name.starts_with(starts) && name.chars().all(continues) {
         Ok(name)
     } else {
         Err(InvalidVariable(name))
@@ -157,12 +152,6 @@ impl fmt::Debug for Environment {
             .field("set", &self.set.keys())
             .finish()
     }
-}
-
-fn is_name(text: &str) -> bool {
-    let mut chars = text.chars();
-    let starts = |ch: char| ch.is_ascii_alphabetic() || ch == '_';
-    chars.next().is_some_and(starts) && chars.all(|ch| starts(ch) || ch.is_ascii_digit())
 }
 
 #[cfg(test)]

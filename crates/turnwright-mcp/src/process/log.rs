@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-
-use super::Secrets;
+use turnwright_models::redact::Redactor;
 
 /// The most bytes that are kept.
 const MAX_BYTES: usize = 64 << 10;
@@ -21,13 +20,13 @@ pub(crate) struct ProcessLog(Arc<Mutex<Content>>);
 #[derive(Debug, Default)]
 struct Content {
     bytes: VecDeque<u8>,
-    secrets: Secrets,
+    redactor: Option<Redactor>,
 }
 
 impl ProcessLog {
-    /// Does not show these values, also of what was added before.
-    pub(crate) fn hide(&self, secrets: &Secrets) {
-        self.0.lock().secrets.extend(secrets);
+    /// Does not show these secrets, also of what was added before.
+    pub(crate) fn hide(&self, secrets: &Redactor) {
+        self.0.lock().redactor = Some(secrets.clone());
     }
 
     /// Reads until the end of the stream.
@@ -51,7 +50,10 @@ impl ProcessLog {
         let log = self.0.lock();
         let bytes: Vec<u8> = log.bytes.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        log.secrets.redact(&text).into_owned()
+        match &log.redactor {
+            Some(redactor) => redactor.text(&text),
+            None => text.into_owned(),
+        }
     }
 
     /// Returns the beginning of the last line that is not empty, for a message.

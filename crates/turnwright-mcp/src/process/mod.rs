@@ -13,7 +13,6 @@
 
 mod environment;
 mod log;
-mod secrets;
 
 use std::fmt;
 use std::io;
@@ -23,10 +22,10 @@ use std::process::Stdio;
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use turnwright_models::redact::Redactor;
 
 pub use environment::{Environment, InvalidVariable};
 pub(crate) use log::ProcessLog;
-pub use secrets::Secrets;
 
 /// A program to start: its path, its arguments, its working directory and its environment. `Debug` shows neither the arguments nor
 /// the values of variables, which may be secrets.
@@ -50,14 +49,14 @@ pub struct Program {
     args: Vec<String>,
     directory: Option<PathBuf>,
     environment: Environment,
-    secrets: Secrets,
+    secrets: Vec<String>,
 }
 
 /// A running child process. Dropping it kills the process and its process group.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    secrets: Secrets,
+    redactor: Redactor,
     #[cfg(unix)]
     group: Option<Pid>,
 }
@@ -69,7 +68,7 @@ pub struct Pipes {
     pub stdin: ChildStdin,
     /// Standard output.
     pub stdout: ChildStdout,
-    /// Standard error. What it says may have [`secrets`](Process::secrets) in it.
+    /// Standard error. What it says may have secrets in it.
     pub stderr: ChildStderr,
 }
 
@@ -81,7 +80,7 @@ impl Program {
             args: Vec::new(),
             directory: None,
             environment: Environment::default(),
-            secrets: Secrets::default(),
+            secrets: Vec::new(),
         }
     }
 
@@ -108,16 +107,21 @@ impl Program {
         self
     }
 
-    /// Adds values that are not shown in messages: see [`Process::secrets`].
+    /// Adds values that are not shown in messages, even if the program prints them. Those of the variables that its environment sets
+    /// or inherits by name are not shown either.
     #[must_use]
-    pub fn secrets(mut self, secrets: &Secrets) -> Self {
+    pub fn secrets(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
         self.secrets.extend(secrets);
         self
     }
 
     /// Changes the environment.
-    pub(crate) fn environment_mut(&mut self) -> &mut Environment {
-        &mut self.environment
+    pub(crate) fn change_environment(
+        &mut self,
+        change: impl FnOnce(Environment) -> Result<Environment, InvalidVariable>,
+    ) -> Result<(), InvalidVariable> {
+        self.environment = change(std::mem::take(&mut self.environment))?;
+        Ok(())
     }
 
     /// Returns the path and the arguments.
@@ -148,10 +152,9 @@ impl Program {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        let mut secrets = self.secrets.clone();
-        self.environment.add_to(&mut secrets);
+        let secrets = self.secrets.iter().cloned();
         Ok(Process {
-            secrets,
+            redactor: redactor(secrets.chain(self.environment.secrets())),
             #[cfg(unix)]
             group: child
                 .id()
@@ -182,11 +185,9 @@ impl Process {
         })
     }
 
-    /// Returns the values that must not be shown, although the process may print them: those of [`Program::secrets`], and of the
-    /// variables that its environment sets or inherits by name.
-    #[must_use]
-    pub fn secrets(&self) -> &Secrets {
-        &self.secrets
+    /// Removes the values that must not be shown, although the process may print them.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Waits until the process ends. What is left of its process group is killed then.
@@ -236,5 +237,46 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill_group();
+    }
+}
+
+/// The fewest characters of a secret. Shorter values are parts of ordinary words.
+const MIN_SECRET: usize = 6;
+
+/// Returns what replaces secrets by `[redacted]`. Each line of a value is a secret: a program may print a key line by line. Those with
+/// less than 6 characters are ignored.
+///
+/// ```
+/// use turnwright_mcp::process::redactor;
+///
+/// let redactor = redactor(["t0p-secret"]);
+/// assert_eq!(redactor.text("the key t0p-secret has expired"), "the key [redacted] has expired");
+/// ```
+pub fn redactor(secrets: impl IntoIterator<Item = impl AsRef<str>>) -> Redactor {
+    let mut redactor = Redactor::new("[redacted]");
+    for secret in secrets {
+        let lines = secret.as_ref().lines().map(str::trim);
+        for line in lines.filter(|line| line.chars().count() >= MIN_SECRET) {
+            redactor.add(line);
+        }
+    }
+    redactor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_secret_is_removed_alone() {
+        let values = ["abcdef", "short", "first line\n  second line\n"];
+        let redactor = redactor(values);
+        for (text, expected) in [
+            ("abcdef short", "[redacted] short"),
+            ("second line only", "[redacted] only"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(redactor.text(text), expected);
+        }
     }
 }

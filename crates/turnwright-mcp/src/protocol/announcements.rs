@@ -15,7 +15,17 @@ use super::handler::Handler;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
 /// The longest delay before another attempt.
-const MAX_DELAY: Duration = Duration::from_secs(60);
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(60);
+
+/// Returns the delays before further attempts.
+pub(crate) fn delays() -> impl Iterator<Item = Duration> + Send {
+    ExponentialBuilder::default()
+        .with_jitter()
+        .with_min_delay(Duration::from_secs(1))
+        .with_max_delay(MAX_DELAY)
+        .without_max_times()
+        .build()
+}
 
 /// Requests announcements for as long as the connection lasts. Returns once the server has acknowledged that or cannot do it, so that
 /// no change after the next list is missed.
@@ -28,10 +38,7 @@ pub(super) async fn subscribe(peer: Peer<RoleClient>, handler: Handler) {
 
 async fn listen(peer: Peer<RoleClient>, handler: Handler, tried: watch::Sender<bool>) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    let delays = ExponentialBuilder::default().with_jitter();
-    let delays = delays.with_min_delay(Duration::from_secs(1));
-    let delays = delays.with_max_delay(MAX_DELAY).without_max_times();
-    for delay in delays.build() {
+    for delay in delays() {
         match peer.listen(filter.clone()).await {
             Ok(mut subscription) => {
                 let accepted = subscription.acknowledged().tools_list_changed;

@@ -16,24 +16,24 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::announcements;
-use super::ending::Ending;
+use super::failure::{Ending, causes};
 use super::handler::Handler;
 use super::http;
 use super::http_settings::HttpSettings;
 use super::raw_results::RawResults;
 use super::stdio::Stdio;
-use super::{About, Answer, ConnectOptions, Failure, Request, Session, request};
+use super::{About, ConnectOptions, Failure, Request, Response, Session, request};
 use crate::limits::Limits;
 use crate::oauth::Authorizer;
 use crate::process::{ProcessLog, Program};
 
 /// A connection by `rmcp`.
-struct Connection {
+pub(super) struct Connection {
     about: About,
-    peer: Peer<RoleClient>,
-    handler: Handler,
-    results: RawResults,
-    ending: Ending,
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) handler: Handler,
+    pub(super) results: RawResults,
+    pub(super) ending: Ending,
     ended: watch::Receiver<bool>,
     stop: Mutex<Option<RunningServiceCancellationToken>>,
 }
@@ -51,14 +51,9 @@ pub(crate) async fn connect_stdio(
         Failure::NotConnected(format!("cannot start `{path}`: {error}"))
     })?;
     let (results, ending) = (RawResults::new(limits), Ending::default());
-    let transport = Stdio::new(
-        process,
-        results.clone(),
-        log.clone(),
-        ending.clone(),
-        limits.message_bytes,
-    );
-    let transport = transport.map_err(|error| Failure::NotConnected(error.to_string()))?;
+    let (bytes, log) = (limits.message_bytes, log.clone());
+    let transport = Stdio::new(process, results.clone(), log, ending.clone(), bytes)
+        .map_err(|error| Failure::NotConnected(error.to_string()))?;
     open(transport, results, ending, limits.start, options, true).await
 }
 
@@ -70,13 +65,8 @@ pub(crate) async fn connect_http(
     options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure> {
     let (results, ending) = (RawResults::new(limits), Ending::default());
-    let transport = http::transport(
-        settings,
-        authorizer,
-        results.clone(),
-        ending.clone(),
-        limits,
-    )?;
+    let (kept, ends) = (results.clone(), ending.clone());
+    let transport = http::transport(settings, authorizer, kept, ends, limits)?;
     // The stream for announcements may end unnoticed, or not be there.
     open(transport, results, ending, limits.start, options, false).await
 }
@@ -106,17 +96,19 @@ where
     let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
     let service = match timeout(limit, Box::pin(opening)).await {
         Ok(Ok(service)) => service,
-        Ok(Err(error)) if error.auth_challenge().is_some() => {
-            let challenge = error.auth_challenge().map(str::to_owned);
-            return Err(Failure::Unauthorised(challenge));
+        Ok(Err(error)) => {
+            return Err(match error.auth_challenge() {
+                Some(challenge) => Failure::Unauthorised(Some(challenge.to_owned())),
+                None => Failure::NotConnected(ending.or(&cause(&error))),
+            });
         }
-        Ok(Err(error)) => return Err(Failure::NotConnected(ending.or(&cause(&error)))),
         Err(_) => return Err(Failure::Timeout(limit)),
     };
-    let info = service.peer().peer_info();
-    let info = info.ok_or_else(|| Failure::Malformed("it does not introduce itself".to_owned()))?;
-    let about = about(&info)?;
     let peer = service.peer().clone();
+    let info = peer
+        .peer_info()
+        .ok_or_else(|| Failure::Malformed("it does not introduce itself".to_owned()))?;
+    let about = about(&info)?;
     let is_modern = about.protocol_version.as_str() >= ProtocolVersion::LATEST.as_str();
     let tools = info.capabilities.tools.as_ref();
     if tools.and_then(|tools| tools.list_changed) == Some(true) {
@@ -161,8 +153,7 @@ fn cause(error: &ClientInitializeError) -> String {
         error => error,
     };
     // The innermost cause says what happened.
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let cause = causes.last().unwrap_or(error).to_string();
+    let cause = causes(error).last().unwrap_or(error).to_string();
     // It may quote what the server sent.
     cause.chars().take(300).collect()
 }
@@ -181,10 +172,8 @@ fn about(info: &ServerPeerInfo) -> Result<About, Failure> {
     }
     let server = info.server_info.as_ref();
     Ok(About {
-        name: server.map(|server| server.name.clone()).unwrap_or_default(),
-        version: server
-            .map(|server| server.version.clone())
-            .unwrap_or_default(),
+        name: server.map_or_else(String::new, |server| server.name.clone()),
+        version: server.map_or_else(String::new, |server| server.version.clone()),
         protocol_version: version.as_str().to_owned(),
         instructions: info.instructions.clone(),
         has_tools: info.capabilities.tools.is_some(),
@@ -199,15 +188,8 @@ impl Session for Connection {
         &self.about
     }
 
-    async fn request(&self, request: Request) -> Result<Answer, Failure> {
-        request::send(
-            &self.peer,
-            &self.handler,
-            &self.results,
-            &self.ending,
-            request,
-        )
-        .await
+    async fn request(&self, request: Request) -> Result<Response, Failure> {
+        request::send(self, request).await
     }
 
     fn tool_changes(&self) -> watch::Receiver<u64> {
@@ -237,17 +219,21 @@ impl Session for Connection {
     }
 
     async fn close(&self) {
+        self.stop();
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+}
+
+impl Connection {
+    fn stop(&self) {
         if let Some(stop) = self.stop.lock().take() {
             stop.cancel();
         }
-        let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(stop) = self.stop.lock().take() {
-            stop.cancel();
-        }
+        self.stop();
     }
 }

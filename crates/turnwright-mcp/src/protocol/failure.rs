@@ -1,8 +1,13 @@
-//! Failures of requests.
+//! Why requests fail, and why connections end.
+//!
+//! `rmcp` tells nothing of an HTTP server that refuses connections or has ended its session. The transport notes the
+//! reason, and whether the request was processed, before the supervisor closes the connection: otherwise a call that
+//! was not sent would count as lost.
 
 use std::fmt;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use turnwright_core::schema::escape;
 
 /// Why a request has no result.
@@ -62,12 +67,6 @@ impl Failure {
     /// the work before it asked, so this request is not the only one that may have taken effect.
     pub(crate) fn after_input(self) -> Self {
         match self {
-            Failure::Rejected { .. }
-            | Failure::Timeout(_)
-            | Failure::Lost(_)
-            | Failure::Failed(_)
-            | Failure::Malformed(_)
-            | Failure::Unanswered(_) => self,
             Failure::NotConnected(_)
             | Failure::NotSent(_)
             | Failure::Busy(_)
@@ -75,8 +74,52 @@ impl Failure {
             | Failure::NotAuthorised(_) => {
                 Failure::Failed(format!("after it had asked for input, {self}"))
             }
+            failure => failure,
         }
     }
 }
 
 impl std::error::Error for Failure {}
+
+/// Returns an error and its causes, the deepest one last.
+pub(crate) fn causes<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// Why a connection has ended, once it has. The first reason counts. A handle: clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Ending(watch::Sender<Option<String>>);
+
+impl Default for Ending {
+    fn default() -> Self {
+        Ending(watch::Sender::new(None))
+    }
+}
+
+impl Ending {
+    /// Ends the connection for this reason.
+    pub(super) fn set(&self, why: String) {
+        self.0.send_if_modified(|reason| {
+            let first = reason.is_none();
+            reason.get_or_insert(why);
+            first
+        });
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Returns the reason, or this one if none is known.
+    pub(super) fn or(&self, other: &str) -> String {
+        self.0.borrow().clone().unwrap_or_else(|| other.to_owned())
+    }
+
+    /// Waits until there is a reason.
+    pub(super) async fn wait(&self) {
+        // The sender is in `self`.
+        let _ = self.0.subscribe().wait_for(Option::is_some).await;
+    }
+}

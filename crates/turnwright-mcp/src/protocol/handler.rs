@@ -1,4 +1,8 @@
 //! What a server sends on its own: progress, questions, announcements.
+//!
+//! A question belongs to a turn. Over standard streams a server does not say which call asks. If the calls in flight,
+//! or those that were given up in the last minutes, belong to several turns, the question is declined: it must not
+//! reach another user.
 
 #![expect(
     deprecated,
@@ -11,22 +15,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
-    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorCode, ErrorData, Implementation, ListRootsRequestMethod,
-    ListRootsResult, ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, Root,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode,
+    ErrorData, Implementation, ListRootsRequestMethod, ListRootsResult, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, RequestId, Root,
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RequestHandle};
+use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::{ConnectOptions, Elicitation, ElicitationAnswer, Listener, TurnIdentity};
+use super::{ConnectOptions, Listener, TurnIdentity};
 
 /// How many questions a server may ask during one request.
 pub(crate) const MAX_QUESTIONS: usize = 20;
@@ -188,12 +191,14 @@ impl Handler {
         None
     }
 
-    /// Lets a call answer a question of the server. `None` if there is no such call, or if the server cancels the question.
-    async fn ask<T>(
+    /// Lets a call get what the server asks for. `None` if there is no such call, if it gets nothing, or if the server cancels the
+    /// question.
+    async fn ask(
         &self,
         context: &RequestContext<RoleClient>,
-        answer: impl FnOnce(Arc<dyn Listener>) -> BoxFuture<'static, T> + Send,
-    ) -> Option<T> {
+        method: &'static str,
+        params: Value,
+    ) -> Option<Value> {
         let flight = self.asked_by(context).await?;
         let listener = flight.listener.clone()?;
         if flight.asked.fetch_add(1, Ordering::AcqRel) >= MAX_QUESTIONS {
@@ -204,7 +209,7 @@ impl Handler {
         }
         let _asking = Asking::begin(&flight);
         tokio::select! {
-            answer = answer(listener) => Some(answer),
+            input = listener.input(method, params) => input,
             () = context.ct.cancelled() => None,
         }
     }
@@ -245,10 +250,10 @@ impl Drop for InFlight {
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
-        let mut capabilities = ClientCapabilities::default();
         let mut elicitation = ElicitationCapability::default();
         elicitation.form = Some(Default::default());
         elicitation.url = Some(Default::default());
+        let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(elicitation);
         capabilities.sampling = self.options.sampling.then(Default::default);
         capabilities.roots = self.options.roots.as_ref().map(|_| Default::default());
@@ -262,36 +267,10 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let question = match request {
-            ElicitRequestParams::FormElicitationParams {
-                message,
-                requested_schema,
-                ..
-            } => {
-                let schema = serde_json::to_value(requested_schema);
-                let schema =
-                    schema.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
-                Elicitation::Form { message, schema }
-            }
-            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-                Elicitation::Url { message, url }
-            }
-            _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
-        };
-        let answer = self.ask(&context, |listener| {
-            async move { listener.elicit(question).await }.boxed()
-        });
-        Ok(match answer.await.unwrap_or(ElicitationAnswer::Decline) {
-            ElicitationAnswer::Accept(content) => {
-                let accepted = ElicitResult::new(ElicitationAction::Accept);
-                match content {
-                    Some(content) => accepted.with_content(content),
-                    None => accepted,
-                }
-            }
-            ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
-            ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
-        })
+        let params = serde_json::to_value(request).map_err(|error| invalid(&error))?;
+        let reply = self.ask(&context, "elicitation/create", params).await;
+        let reply = reply.unwrap_or_else(|| json!({ "action": "decline" }));
+        serde_json::from_value(reply).map_err(|error| invalid(&error))
     }
 
     async fn create_message(
@@ -302,15 +281,10 @@ impl ClientHandler for Handler {
         if !self.options.sampling {
             return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
         }
-        let invalid = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
-        let params = serde_json::to_value(params).map_err(invalid)?;
-        let answer = self.ask(&context, |listener| {
-            async move { listener.sample(params).await }.boxed()
-        });
-        match answer.await.flatten() {
-            Some(result) => serde_json::from_value(result).map_err(invalid),
-            None => Err(ErrorData::new(REJECTED, "the request was refused", None)),
-        }
+        let params = serde_json::to_value(params).map_err(|error| invalid(&error))?;
+        let result = self.ask(&context, "sampling/createMessage", params).await;
+        let refused = || ErrorData::new(REJECTED, "the request was refused", None);
+        serde_json::from_value(result.ok_or_else(refused)?).map_err(|error| invalid(&error))
     }
 
     async fn list_roots(
@@ -319,8 +293,7 @@ impl ClientHandler for Handler {
     ) -> Result<ListRootsResult, ErrorData> {
         let refused = ErrorData::method_not_found::<ListRootsRequestMethod>;
         let roots = self.options.roots.as_ref().ok_or_else(refused)?;
-        let roots = roots.iter().map(Root::new);
-        Ok(ListRootsResult::new(roots.collect()))
+        Ok(ListRootsResult::new(roots.iter().map(Root::new).collect()))
     }
 
     async fn on_progress(
@@ -340,6 +313,10 @@ impl ClientHandler for Handler {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.note_change();
     }
+}
+
+fn invalid(error: &serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 fn text_of(progress: &ProgressNotificationParam) -> String {

@@ -2,6 +2,7 @@
 //! limits for what is read, and without redirects: a request carries credentials.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::future::ready;
 use std::sync::Arc;
@@ -27,17 +28,15 @@ use tokio::time::{Instant, sleep_until, timeout};
 use turnwright_core::schema::escape;
 use turnwright_models::http::{is_loopback, tls_config};
 
-use super::Failure;
-use super::ending::Ending;
+use super::failure::{Ending, Failure, causes};
 use super::http_response::{
     self, EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header,
     read, rejected, unexpected, wrong_content_type,
 };
 use super::http_settings::HttpSettings;
-use super::raw_results::{RawResults, Unreadable, is_answer};
+use super::raw_results::{RawResults, Unreadable, is_response};
 use crate::limits::Limits;
-use crate::oauth::Authorizer;
-use crate::process::Secrets;
+use crate::oauth::{Authorizer, Secret};
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
@@ -69,19 +68,17 @@ pub(super) fn transport(
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
     let tls = tls_config().map_err(|error| Failure::NotSent(error.to_string()))?;
-    let client = Client::builder()
+    let mut client = Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT);
-    let client = match reqwest::Url::parse(settings.url()) {
-        Ok(url) if is_loopback(&url) => client.no_proxy(),
-        _ => client,
-    };
-    let client = client
-        .build()
-        .map_err(|error| Failure::NotSent(error.to_string()))?;
+    if reqwest::Url::parse(settings.url()).is_ok_and(|url| is_loopback(&url)) {
+        client = client.no_proxy();
+    }
     let client = HttpClient {
-        client,
+        client: client
+            .build()
+            .map_err(|error| Failure::NotSent(error.to_string()))?,
         authorizer,
         secrets: secrets_of(settings),
         results,
@@ -99,39 +96,28 @@ pub(super) fn transport(
 
 /// Returns what a failure to send means.
 pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error.error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<StreamableHttpError<HttpError>>() {
-            return Some(match error {
-                StreamableHttpError::AuthRequired(error) => {
-                    Failure::Unauthorised(Some(error.www_authenticate_header.clone()))
-                }
-                StreamableHttpError::InsufficientScope(error) => {
-                    Failure::Unauthorised(Some(error.www_authenticate_header.clone()))
-                }
-                StreamableHttpError::Client(HttpError::Connect(why)) => {
-                    Failure::NotSent(why.clone())
-                }
-                StreamableHttpError::Client(HttpError::Rejected(status, why)) => {
-                    Failure::Rejected {
-                        code: status.as_u16().into(),
-                        message: why.clone(),
-                    }
-                }
-                // Most servers have not processed the request then. But some answer 404 for what a tool did not find.
-                StreamableHttpError::SessionExpired => Failure::Lost(EXPIRED.to_owned()),
-                StreamableHttpError::HttpStatus(error) if error.status == 429 => {
-                    let after = error.retry_after.as_deref();
-                    let after = after.map(|after| format!(", retry after {}", escape(after, 40)));
-                    Failure::Busy(format!("{error}{}", after.unwrap_or_default()))
-                }
-                StreamableHttpError::TransportChannelClosed => Failure::Lost(error.to_string()),
-                error => Failure::Failed(error.to_string()),
-            });
-        }
-        cause = error.source();
+    let mut causes = causes(&*error.error);
+    let error = causes.find_map(|cause| cause.downcast_ref::<StreamableHttpError<HttpError>>())?;
+    if let Some(challenge) = error.auth_challenge() {
+        return Some(Failure::Unauthorised(Some(challenge.to_owned())));
     }
-    None
+    Some(match error {
+        StreamableHttpError::Client(HttpError::Connect(why)) => Failure::NotSent(why.clone()),
+        StreamableHttpError::Client(HttpError::Rejected(status, why)) => Failure::Rejected {
+            code: status.as_u16().into(),
+            message: why.clone(),
+        },
+        // Most servers have not processed the request then. But some answer 404 for what a tool did not find.
+        StreamableHttpError::SessionExpired => Failure::Lost(EXPIRED.to_owned()),
+        StreamableHttpError::HttpStatus(status) if status.status == 429 => {
+            Failure::Busy(match &status.retry_after {
+                Some(after) => format!("{error}, retry after {}", escape(after, 40)),
+                None => error.to_string(),
+            })
+        }
+        StreamableHttpError::TransportChannelClosed => Failure::Lost(error.to_string()),
+        error => Failure::Failed(error.to_string()),
+    })
 }
 
 /// The HTTP client of `rmcp`.
@@ -140,7 +126,7 @@ pub(super) struct HttpClient {
     client: Client,
     authorizer: Option<Arc<Authorizer>>,
     /// The secrets in the headers.
-    secrets: Secrets,
+    secrets: Vec<Secret>,
     results: RawResults,
     ending: Ending,
     /// When a stream was last opened by `GET`.
@@ -160,12 +146,8 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> HttpResult<StreamableHttpPostResponse> {
         self.results.expect(&message);
-        let body = serde_json::to_vec(&message)?;
-        let request = self
-            .client
-            .post(&*uri)
-            .header(CONTENT_TYPE, JSON)
-            .body(body);
+        let request = self.client.post(&*uri).header(CONTENT_TYPE, JSON);
+        let request = request.body(serde_json::to_vec(&message)?);
         let has_session = session_id.is_some();
         let first = is_initialize(&message).then(|| headers.clone());
         let sent = self.send(&uri, request, session_id, headers).await;
@@ -174,8 +156,8 @@ impl StreamableHttpClient for HttpClient {
             self.ending.set(why.clone());
         }
         let response = sent?;
-        if is_answer(&message) {
-            self.results.answer_sent();
+        if is_response(&message) {
+            self.results.response_sent();
         }
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -210,10 +192,8 @@ impl StreamableHttpClient for HttpClient {
             }
             Some(kind) if kind.starts_with(JSON) => {
                 let body = self.read(response, self.limit).await?;
-                match self.answer(&body, request) {
-                    Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session_id)),
-                    Err(why) => unexpected(why),
-                }
+                let message = self.answer(&body, request).or_else(unexpected)?;
+                Ok(StreamableHttpPostResponse::Json(message, session_id))
             }
             kind => wrong_content_type(kind),
         }
@@ -265,17 +245,17 @@ impl StreamableHttpClient for HttpClient {
 }
 
 impl HttpClient {
-    /// Removes tokens and other secrets from what the server says: neither a model nor a log should read them.
+    /// Removes tokens and other secrets from what the server says: neither a model nor a log should read them. Only as a whole, since
+    /// results may have parts in common with them: all JSON Web Tokens begin in the same way.
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let text = match &self.authorizer {
-            Some(authorizer) => authorizer.redact(text),
-            None => text.into(),
-        };
-        let redacted = match self.secrets.redact(&text) {
-            Cow::Owned(redacted) => Some(redacted),
-            Cow::Borrowed(_) => None,
-        };
-        redacted.map_or(text, Cow::Owned)
+        let without_token = self.authorizer.as_ref().and_then(|it| it.redact(text));
+        let mut text = without_token.map_or(Cow::Borrowed(text), Cow::Owned);
+        for secret in self.secrets.iter().map(Secret::expose) {
+            if text.contains(secret) {
+                text = text.replace(secret, "[redacted]").into();
+            }
+        }
+        text
     }
 
     /// Ends the connection: it continues in a new session, in which definitions may have changed.
@@ -300,14 +280,12 @@ impl HttpClient {
         request: Option<RequestId>,
     ) -> Result<ServerJsonRpcMessage, String> {
         self.results.read(body).or_else(|unreadable| {
-            let why = unreadable.why;
             let unreadable = Unreadable {
-                why,
                 answers: request,
+                ..unreadable
             };
-            unreadable
-                .into_error()
-                .ok_or_else(|| "the answer is unreadable".to_owned())
+            let error = unreadable.into_error();
+            error.ok_or_else(|| "the answer is unreadable".to_owned())
         })
     }
 
@@ -320,7 +298,7 @@ impl HttpClient {
         let request = self.client.get(uri);
         match timeout(CONNECT, self.send(uri, request, None, headers)).await {
             Ok(Ok(response)) => http_response::is_old_transport(response).await,
-            Ok(Err(_)) | Err(_) => false,
+            _ => false,
         }
     }
 
@@ -333,17 +311,14 @@ impl HttpClient {
     ) -> HttpResult<StreamableHttpPostResponse> {
         let status = response.status();
         let retry_after = header(&response, "retry-after");
-        let body = self
-            .read(response, MAX_ERROR_BODY)
-            .await
-            .unwrap_or_default();
+        let body = self.read(response, MAX_ERROR_BODY).await;
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
         if let ClientJsonRpcMessage::Request(request) = message
             && !is_auth
             && !is_busy
         {
-            let error = match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+            let error = match serde_json::from_slice(&body.unwrap_or_default()) {
                 Ok(ServerJsonRpcMessage::Error(error)) => Some(error.error),
                 // A server of the old lifecycle does not know how to reject the first request of the new one.
                 _ if status.is_client_error()
@@ -390,21 +365,18 @@ impl HttpClient {
             }
             Ok(event)
         });
-        let (ending, why) = (
-            self.ending.clone(),
-            format!("an event has more than {} bytes", self.limit),
-        );
+        let ending = self.ending.clone();
+        let why = format!("an event has more than {} bytes", self.limit);
         let last = stream::once(async move {
             if !exceeded.load(Ordering::Acquire) {
                 return None;
             }
-            let Some(answers) = request else {
-                ending.set(why);
-                return None;
-            };
+            if request.is_none() {
+                ending.set(why.clone());
+            }
             let unreadable = Unreadable {
                 why,
-                answers: Some(answers),
+                answers: request,
             };
             let error = serde_json::to_string(&unreadable.into_error()?).ok()?;
             Some(Ok(Sse::default().data(error)))
@@ -415,14 +387,11 @@ impl HttpClient {
     /// Reads a body up to a limit.
     async fn read(&self, response: Response, limit: usize) -> HttpResult<Bytes> {
         let body = read(response, limit).await?;
-        Ok(match std::str::from_utf8(&body) {
-            Ok(text) => match self.redact(text) {
-                Cow::Borrowed(_) => body,
-                Cow::Owned(text) => text.into(),
-            },
-            // It is not JSON.
-            Err(_) => body,
-        })
+        match std::str::from_utf8(&body).map(|text| self.redact(text)) {
+            Ok(Cow::Owned(text)) => Ok(text.into()),
+            // It has no secrets, or is not JSON.
+            _ => Ok(body),
+        }
     }
 
     /// Sends a request, and reads what all methods have in common.
@@ -446,15 +415,13 @@ impl HttpClient {
             request = request.header(AUTHORIZATION, token);
         }
         let response = request.send().await.map_err(failed)?;
-        let challenge = challenge(&response);
-        let challenge = self.redact(&challenge);
+        let challenge = self.redact(&challenge(&response)).into_owned();
         match response.status() {
-            StatusCode::UNAUTHORIZED => {
-                let error = AuthRequiredError::new(challenge.into_owned());
-                Err(StreamableHttpError::AuthRequired(error))
-            }
+            StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(
+                AuthRequiredError::new(challenge),
+            )),
             StatusCode::FORBIDDEN if challenge.contains("insufficient_scope") => {
-                let error = InsufficientScopeError::new(challenge.into_owned(), None);
+                let error = InsufficientScopeError::new(challenge, None);
                 Err(StreamableHttpError::InsufficientScope(error))
             }
             status if status.is_redirection() => {
@@ -466,22 +433,23 @@ impl HttpClient {
 }
 
 /// Returns the values of headers whose names say that they are secrets.
-fn secrets_of(settings: &HttpSettings) -> Secrets {
-    let mut secrets = Secrets::default();
-    for (name, value) in settings.headers() {
-        let is_secret = SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
-        if let (true, Ok(value)) = (is_secret, value.to_str()) {
-            secrets.add(value);
-            // The token alone, without `Bearer`.
-            secrets.add(value.rsplit(' ').next().unwrap_or_default());
-        }
-    }
+fn secrets_of(settings: &HttpSettings) -> Vec<Secret> {
+    let is_secret =
+        |name: &&HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
+    let headers = settings.headers().iter();
+    let values = headers
+        .filter(|(name, _)| is_secret(name))
+        .filter_map(|(_, value)| value.to_str().ok());
+    // The whole value, and the token alone, without `Bearer`.
+    let secrets = values.flat_map(|value| [Some(value), value.rsplit(' ').next()]);
+    // Shorter ones are parts of ordinary words.
+    let secrets = secrets.flatten().filter(|secret| secret.len() >= 6);
+    let mut secrets: Vec<Secret> = secrets.map(Secret::new).collect();
+    // The longest one first, because a value may contain another one.
+    secrets.sort_by_key(|secret| Reverse(secret.expose().len()));
     secrets
 }
 
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
-    match message {
-        ClientJsonRpcMessage::Request(request) => request.request.method() == "initialize",
-        _ => false,
-    }
+    matches!(message, ClientJsonRpcMessage::Request(request) if request.request.method() == "initialize")
 }

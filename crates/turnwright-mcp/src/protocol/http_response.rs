@@ -16,6 +16,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::time::timeout;
 use turnwright_core::schema::escape;
 
+use super::failure::causes;
+
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
 /// How long a server may take to show that it uses the old transport, and in how many bytes.
@@ -48,16 +50,11 @@ pub(super) type HttpResult<T> = Result<T, StreamableHttpError<HttpError>>;
 pub(super) fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
     let is_connect = error.is_connect();
     let error = error.without_url();
-    let mut why = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        why = format!("{why}: {error}");
-        cause = error.source();
-    }
+    let why: Vec<String> = causes(&error).map(ToString::to_string).collect();
     StreamableHttpError::Client(if is_connect {
-        HttpError::Connect(why)
+        HttpError::Connect(why.join(": "))
     } else {
-        HttpError::Other(why)
+        HttpError::Other(why.join(": "))
     })
 }
 
@@ -116,11 +113,7 @@ pub(super) fn bounded(
     let mut size = 0;
     let mut empty = true;
     let checked = stream.map(move |piece| {
-        let piece = match piece {
-            Ok(piece) => piece,
-            Err(error) => return Some(Err(HttpError::Other(error.without_url().to_string()))),
-        };
-        for byte in &piece {
+        for byte in piece.iter().flatten() {
             match byte {
                 b'\n' if empty => size = 0,
                 b'\n' => empty = true,
@@ -133,7 +126,7 @@ pub(super) fn bounded(
                 return None;
             }
         }
-        Some(Ok(piece))
+        Some(piece.map_err(|error| HttpError::Other(error.without_url().to_string())))
     });
     checked
         .take_while(|piece| ready(piece.is_some()))
@@ -157,10 +150,8 @@ pub(super) async fn is_old_transport(response: Response) -> bool {
             let text = String::from_utf8_lossy(&read);
             // The last line may be incomplete.
             let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
-            let mut events = complete
-                .lines()
-                .filter_map(|line| line.strip_prefix("event:"));
-            if let Some(event) = events.next() {
+            let mut lines = complete.lines();
+            if let Some(event) = lines.find_map(|line| line.strip_prefix("event:")) {
                 return event.trim() == "endpoint";
             }
         }

@@ -6,7 +6,6 @@
 mod announcements;
 mod connect;
 mod depth;
-mod ending;
 mod failure;
 mod handler;
 mod http;
@@ -28,6 +27,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use turnwright_core::TurnContext;
 
+pub(crate) use announcements::{MAX_DELAY, delays};
 pub(crate) use connect::{connect_http, connect_stdio};
 pub(crate) use depth::LEFT_OUT;
 pub(crate) use failure::Failure;
@@ -41,7 +41,7 @@ pub(crate) trait Session: Send + Sync {
     fn about(&self) -> &About;
 
     /// Sends a request. Dropping the future cancels it.
-    async fn request(&self, request: Request) -> Result<Answer, Failure>;
+    async fn request(&self, request: Request) -> Result<Response, Failure>;
 
     /// Changes whenever the server announces that its list of tools has changed, or when that is assumed.
     fn tool_changes(&self) -> watch::Receiver<u64>;
@@ -79,7 +79,7 @@ pub(crate) struct About {
 pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) params: Value,
-    /// Maximum time without an answer or progress.
+    /// Maximum time without a response or progress.
     pub(crate) idle: Duration,
     /// Maximum time in total.
     pub(crate) total: Duration,
@@ -87,13 +87,13 @@ pub(crate) struct Request {
     pub(crate) listener: Option<Arc<dyn Listener>>,
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// The result as the server sent it.
     pub(crate) result: Value,
     /// For a list of tools: the names of those that the transport cannot call.
-    pub(crate) refused_tools: Vec<String>,
+    pub(crate) unusable_tools: Vec<String>,
 }
 
 /// Tells turns apart. Their ids do not: they are unique only within a conversation.
@@ -128,11 +128,8 @@ pub(crate) trait Listener: Send + Sync {
     /// A question of the server was declined without being asked.
     fn declined(&self, reason: &str);
 
-    /// The server asks for input from the user.
-    async fn elicit(&self, question: Elicitation) -> ElicitationAnswer;
-
-    /// The server asks for an answer of a model (`sampling/createMessage`). `None` if that is refused.
-    async fn sample(&self, params: Value) -> Option<Value>;
+    /// The server asks for input by this request. Returns the response, or `None` if there is none.
+    async fn input(&self, method: &'static str, params: Value) -> Option<Value>;
 }
 
 /// How a connection is made, and what the server may ask for on it besides questions to the user.
@@ -149,21 +146,4 @@ pub(crate) struct ConnectOptions {
 pub(crate) fn roots_result(uris: &[String]) -> Value {
     let roots = uris.iter().map(|uri| json!({ "uri": uri }));
     json!({ "roots": roots.collect::<Vec<_>>() })
-}
-
-/// A question of a server to the user.
-#[derive(Clone, Debug)]
-pub(crate) enum Elicitation {
-    /// A form: the answer must match the schema.
-    Form { message: String, schema: Value },
-    /// A page that the user should open.
-    Url { message: String, url: String },
-}
-
-/// The answer to an [`Elicitation`].
-#[derive(Clone, Debug)]
-pub(crate) enum ElicitationAnswer {
-    Accept(Option<Value>),
-    Decline,
-    Cancel,
 }

@@ -126,18 +126,24 @@ impl RawResults {
             Ok(Value::Object(message)) => message,
             Ok(_) => return Err(unreadable("it is not an object".to_owned(), None)),
             Err(error) => {
-                let answers =
-                    id_in(text, text).filter(|id| self.state.lock().expected.contains_key(id));
-                return Err(unreadable(format!("it is not JSON: {error}"), answers));
+                let why = format!("it is not JSON: {error}");
+                return Err(unreadable(why, self.answered_by(text, text)));
             }
         };
-        if self.is_given_up(&message) {
-            return Err(unreadable("it comes too late".to_owned(), None));
-        }
-        if message.contains_key("method") && message.get("id").is_some_and(|id| !id.is_null()) {
-            self.state.lock().unanswered += 1;
-        }
-        let answers = self.answered(&message);
+        let answers = {
+            let mut state = self.state.lock();
+            let id = message.get("id").filter(|id| !id.is_null());
+            if message.contains_key("method") {
+                state.unanswered += usize::from(id.is_some());
+                None
+            } else {
+                let id = id.and_then(request_id);
+                if id.is_some() && id == state.given_up {
+                    return Err(unreadable("it comes too late".to_owned(), None));
+                }
+                id.filter(|id| state.expected.contains_key(id))
+            }
+        };
         match &answers {
             Some(id) if is_success(&message) => {
                 let result = message.get_mut("result").map(Value::take);
@@ -165,7 +171,7 @@ impl RawResults {
     }
 
     /// Notes that an answer to a request of the server was sent.
-    pub(super) fn answer_sent(&self) {
+    pub(super) fn response_sent(&self) {
         let mut state = self.state.lock();
         state.unanswered = state.unanswered.saturating_sub(1);
     }
@@ -176,21 +182,6 @@ impl RawResults {
         is_flooded.then(|| {
             format!("the server sent {MAX_UNANSWERED} requests without reading the answers")
         })
-    }
-
-    /// Returns whether a message answers a request that was given up.
-    fn is_given_up(&self, message: &Map<String, Value>) -> bool {
-        let id = message.get("id").and_then(request_id);
-        id.is_some() && !message.contains_key("method") && id == self.state.lock().given_up
-    }
-
-    /// Returns the request that a message answers, if its result is kept.
-    fn answered(&self, message: &Map<String, Value>) -> Option<RequestId> {
-        if message.contains_key("method") {
-            return None;
-        }
-        let id = request_id(message.get("id")?)?;
-        self.state.lock().expected.contains_key(&id).then_some(id)
     }
 
     /// Keeps the result of a request, and returns what `rmcp` gets instead. Only the first result counts.
@@ -215,7 +206,7 @@ impl RawResults {
 }
 
 /// Returns whether a message answers a request of the server.
-pub(super) fn is_answer(message: &ClientJsonRpcMessage) -> bool {
+pub(super) fn is_response(message: &ClientJsonRpcMessage) -> bool {
     matches!(
         message,
         ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_)
@@ -261,9 +252,7 @@ fn headers_of(list: &Value, most_tools: usize) -> Option<Value> {
     }
     let tools = tools.iter().filter_map(|tool| {
         let name = tool.get("name")?.as_str()?;
-        let schema = tool
-            .get("inputSchema")
-            .filter(|schema| schema.is_object())?;
+        let schema = tool.get("inputSchema").filter(|it| it.is_object())?;
         match count_headers(schema) {
             0 => Some(json!({ "name": name, "inputSchema": {} })),
             1..=MAX_HEADERS => Some(json!({ "name": name, "inputSchema": schema })),
@@ -299,13 +288,12 @@ fn request_id(id: &Value) -> Option<RequestId> {
 
 /// Finds the id of a message by its first or last bytes: `{"jsonrpc":"2.0","id":7,…` or `…,"id":7}`.
 fn id_in(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-    let compact = |text: &str| {
-        text.chars()
-            .filter(|ch| !ch.is_whitespace())
-            .collect::<String>()
+    let compact = |bytes: &[u8]| {
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        text.retain(|ch| !ch.is_whitespace());
+        text
     };
-    let (head, tail) = (compact(&head), compact(&tail));
+    let (head, tail) = (compact(head), compact(tail));
     let from_head = head
         .strip_prefix("{\"jsonrpc\":\"2.0\",")
         .or_else(|| head.strip_prefix('{'))

@@ -5,51 +5,53 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{ClientRequest, ServerResult};
-use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
+use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep};
 
-use super::ending::Ending;
-use super::handler::{Flight, Handler};
+use super::connect::Connection;
+use super::handler::Flight;
 use super::raw_results::{Outcome, RawResults, UNREADABLE};
-use super::{Answer, Failure, Request};
+use super::{Failure, Request, Response};
 
 /// Sends a request and waits for its result.
-pub(super) async fn send(
-    peer: &Peer<RoleClient>,
-    handler: &Handler,
-    results: &RawResults,
-    ending: &Ending,
-    request: Request,
-) -> Result<Answer, Failure> {
+pub(super) async fn send(connection: &Connection, request: Request) -> Result<Response, Failure> {
+    let Connection {
+        peer,
+        handler,
+        results,
+        ending,
+        ..
+    } = connection;
     let typed = typed(request.method, request.params)
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let sent = peer.send_cancellable_request(typed, PeerRequestOptions::no_options());
-    let entered = handler.enter(sent, request.listener).await;
-    let (handle, mut in_flight) =
-        entered.map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
+    let (handle, mut in_flight) = handler
+        .enter(sent, request.listener)
+        .await
+        .map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
     let id = handle.id.clone();
     let mut pending = Pending {
         handle: Some(handle),
         results,
     };
-    let deadlines = Deadlines::new(request.idle, request.total);
-    let answer = pending.answer(&in_flight.flight, deadlines).await;
-    in_flight.answered = answer.is_ok();
+    let limits = (request.idle, request.total);
+    let response = pending.response(&in_flight.flight, limits).await;
+    in_flight.answered = response.is_ok();
     let result = match results.take(&id) {
         Some(Outcome::NotSent(why)) => return Err(Failure::NotSent(why)),
         Some(Outcome::Result(result)) => Some(result),
         None => None,
     };
-    match answer? {
+    match response? {
         Ok(typed) => {
             let no_result = || Failure::Malformed("the answer has no result".to_owned());
             let result = result.ok_or_else(no_result)?;
-            let refused_tools = refused_tools(&result, &typed);
-            Ok(Answer {
+            let unusable_tools = unusable_tools(&result, &typed);
+            Ok(Response {
                 result,
-                refused_tools,
+                unusable_tools,
             })
         }
         Err(ServiceError::McpError(error)) if error.code == UNREADABLE => {
@@ -67,8 +69,10 @@ pub(super) async fn send(
 
 /// Returns a request as `rmcp` takes it.
 fn typed(method: &str, params: Value) -> serde_json::Result<ClientRequest> {
-    let fields = [("method", method.into()), ("params", params)];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    let fields = [
+        ("method".to_owned(), method.into()),
+        ("params".to_owned(), params),
+    ];
     let request = Value::Object(fields.into_iter().collect());
     match method {
         // Trying each kind of request in turn would take longer than the rest of the call.
@@ -78,7 +82,7 @@ fn typed(method: &str, params: Value) -> serde_json::Result<ClientRequest> {
 }
 
 /// Returns the tools of a list that `rmcp` has left out, because their HTTP headers are invalid.
-fn refused_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
+fn unusable_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
     let ServerResult::ListToolsResult(kept) = typed else {
         return Vec::new();
     };
@@ -90,8 +94,8 @@ fn refused_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
         Some(name)
     });
     let kept: HashSet<&str> = kept.tools.iter().map(|tool| &*tool.name).collect();
-    let refused = names.filter(|name| !kept.contains(name));
-    refused.map(str::to_owned).collect()
+    let unusable = names.filter(|name| !kept.contains(name));
+    unusable.map(str::to_owned).collect()
 }
 
 /// A request that is cancelled when it is dropped.
@@ -102,25 +106,32 @@ struct Pending<'r> {
 }
 
 impl Pending<'_> {
-    async fn answer(
+    /// Waits for the response, up to these limits without activity and in total. Time in which the server waits for the user does not
+    /// count.
+    async fn response(
         &mut self,
         flight: &Flight,
-        mut deadlines: Deadlines,
+        (idle, total): (Duration, Duration),
     ) -> Result<Result<ServerResult, ServiceError>, Failure> {
         let lost = || Failure::Lost("the connection was closed".to_owned());
+        let mut left = total;
         loop {
             let handle = self.handle.as_mut().ok_or_else(lost)?;
+            let since = Instant::now();
             let asking = flight.is_asking();
             tokio::select! {
                 biased;
-                answer = &mut handle.rx => {
+                response = &mut handle.rx => {
                     self.handle = None;
-                    return answer.map_err(|_| lost());
+                    return response.map_err(|_| lost());
                 }
-                () = flight.activity() => deadlines.extend(asking),
-                () = sleep_until(deadlines.next()), if !asking => {
-                    return Err(Failure::Timeout(deadlines.limit()));
+                () = flight.activity() => {}
+                () = sleep(idle.min(left)), if !asking => {
+                    return Err(Failure::Timeout(if idle < left { idle } else { total }));
                 }
+            }
+            if !asking {
+                left = left.saturating_sub(since.elapsed());
             }
         }
     }
@@ -140,54 +151,4 @@ impl Drop for Pending<'_> {
             results.take(&id);
         });
     }
-}
-
-/// The deadlines of a request. Time in which the server waits for an answer of the user does not count.
-struct Deadlines {
-    idle: Duration,
-    total: Duration,
-    idle_end: Instant,
-    total_end: Instant,
-    since: Instant,
-}
-
-impl Deadlines {
-    fn new(idle: Duration, total: Duration) -> Self {
-        let now = Instant::now();
-        Deadlines {
-            idle,
-            total,
-            idle_end: later(now, idle),
-            total_end: later(now, total),
-            since: now,
-        }
-    }
-
-    fn next(&self) -> Instant {
-        self.idle_end.min(self.total_end)
-    }
-
-    fn limit(&self) -> Duration {
-        if self.idle_end < self.total_end {
-            self.idle
-        } else {
-            self.total
-        }
-    }
-
-    /// Notes that the server was active. `asking` tells whether it has waited for us until now.
-    fn extend(&mut self, asking: bool) {
-        let now = Instant::now();
-        if asking {
-            self.total_end = later(self.total_end, now.duration_since(self.since));
-        }
-        self.since = now;
-        self.idle_end = later(now, self.idle);
-    }
-}
-
-/// Returns the time after a duration, or a time in some years if there is none.
-fn later(start: Instant, duration: Duration) -> Instant {
-    let far = Duration::from_secs(30 * 365 * 24 * 60 * 60);
-    start.checked_add(duration.min(far)).unwrap_or(start)
 }

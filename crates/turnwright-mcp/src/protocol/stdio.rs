@@ -1,22 +1,20 @@
 //! The transport to a child process: one JSON-RPC message per line.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf as _, BytesMut};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::ending::Ending;
+use super::failure::Ending;
 use super::line_reader::{Line, LineReader};
-use super::raw_results::{RawResults, Unreadable, is_answer};
+use super::raw_results::{RawResults, Unreadable, is_response};
 use crate::process::{Process, ProcessLog};
 
 /// How long a server may take to end after its standard input was closed, and again after it was asked to terminate.
@@ -25,10 +23,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The transport to a child process. Dropping it kills the process.
 pub(super) struct Stdio {
     process: Process,
-    /// What is to be written, in the order of `send`.
-    queue: Arc<parking_lot::Mutex<BytesMut>>,
-    /// `None` once the standard input was closed.
-    writer: Arc<Mutex<Option<Writer>>>,
+    /// Lines to write. `None` once the standard input was closed.
+    writer: Option<mpsc::UnboundedSender<Outgoing>>,
     /// Whether the server has closed its standard input.
     broken: watch::Sender<bool>,
     lines: LineReader<ChildStdout>,
@@ -40,27 +36,18 @@ pub(super) struct Stdio {
     limit: usize,
 }
 
-/// Writes complete lines.
-struct Writer {
-    stdin: ChildStdin,
-    /// The rest of the lines. The next call writes it, if the call that added it was dropped.
-    rest: BytesMut,
-}
+/// A line, and what is told whether it was written.
+type Outgoing = (Vec<u8>, oneshot::Sender<io::Result<()>>);
 
-impl Writer {
-    /// Writes these lines, after what is left of earlier ones.
-    async fn write(&mut self, lines: BytesMut) -> io::Result<()> {
-        if self.rest.is_empty() {
-            self.rest = lines;
-        } else {
-            self.rest.extend_from_slice(&lines);
-        }
-        while self.rest.has_remaining() {
-            if self.stdin.write_buf(&mut self.rest).await? == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-        }
-        self.stdin.flush().await
+/// Writes lines until there are no more. In its own task: a call that is dropped must not leave a part of its line.
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::UnboundedReceiver<Outgoing>) {
+    while let Some((line, written)) = lines.recv().await {
+        let wrote = async {
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        };
+        // The call may have been dropped.
+        let _ = written.send(wrote.await);
     }
 }
 
@@ -75,19 +62,15 @@ impl Stdio {
     ) -> io::Result<Self> {
         let pipes = process.pipes();
         let pipes = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
-        log.hide(process.secrets());
-        let errors = tokio::spawn(log.clone().read(pipes.stderr));
-        let writer = Writer {
-            stdin: pipes.stdin,
-            rest: BytesMut::new(),
-        };
+        log.hide(process.redactor());
+        let (writer, lines) = mpsc::unbounded_channel();
+        tokio::spawn(write(pipes.stdin, lines));
         Ok(Stdio {
             process,
-            queue: Arc::default(),
-            writer: Arc::new(Mutex::new(Some(writer))),
+            writer: Some(writer),
             broken: watch::Sender::new(false),
             lines: LineReader::new(pipes.stdout, limit),
-            errors,
+            errors: tokio::spawn(log.clone().read(pipes.stderr)),
             results,
             log,
             ending,
@@ -145,27 +128,24 @@ impl Transport<RoleClient> for Stdio {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.results.expect(&message);
-        let queued = serde_json::to_vec(&message).map(|line| {
-            // `rmcp` polls the futures in any order.
-            let mut queue = self.queue.lock();
-            queue.extend_from_slice(&line);
-            queue.extend_from_slice(b"\n");
+        let (written, done) = oneshot::channel();
+        // At once: `rmcp` polls the futures in any order.
+        let queued = serde_json::to_vec(&message).map(|mut line| {
+            line.push(b'\n');
+            let writer = self.writer.as_ref()?;
+            writer.send((line, written)).ok()
         });
-        let (queue, writer) = (Arc::clone(&self.queue), Arc::clone(&self.writer));
         let (results, broken) = (self.results.clone(), self.broken.clone());
         async move {
-            queued?;
-            let mut writer = writer.lock().await;
-            let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-            let lines = queue.lock().split();
-            match writer.write(lines).await {
-                Ok(()) if is_answer(&message) => results.answer_sent(),
-                Ok(()) => {}
-                Err(error) => {
+            queued?.ok_or(io::ErrorKind::BrokenPipe)?;
+            match done.await {
+                Ok(Ok(())) if is_response(&message) => results.response_sent(),
+                Ok(Err(error)) => {
                     // The server has not got the complete line. `receive` says why it has ended.
                     results.not_sent(&message, &format!("the server does not read: {error}"));
                     broken.send_replace(true);
                 }
+                _ => {}
             }
             Ok(())
         }
@@ -211,7 +191,7 @@ impl Transport<RoleClient> for Stdio {
     async fn close(&mut self) -> io::Result<()> {
         let end = async {
             // Closes the standard input, after which the server should end.
-            self.writer.lock().await.take();
+            self.writer = None;
             self.process.wait().await
         };
         if timeout(GRACE, end).await.is_err() {

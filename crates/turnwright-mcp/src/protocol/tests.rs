@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::connect::open;
-use super::ending::Ending;
+use super::failure::Ending;
 use super::line_reader::{Line, LineReader};
 use super::raw_results::{Outcome, RawResults};
 use super::{ConnectOptions, Failure, Request, Session};
@@ -77,7 +77,7 @@ fn a_server_that_reads_no_answers_is_noticed() {
             .unwrap()
             .contains("without reading the answers")
     );
-    results.answer_sent();
+    results.response_sent();
     assert_eq!(results.flooded(), None);
 }
 

@@ -1,6 +1,5 @@
 //! Who sends the requests of an HTTP server.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -14,27 +13,9 @@ use turnwright_core::Principal;
 
 use super::session_limit::LimitedSessions;
 
-type Hook = dyn Fn(Parts) -> BoxFuture<'static, Option<Principal>> + Send + Sync;
-
 /// Tells who sends a request.
-#[derive(Clone)]
-pub(super) struct Authenticator(Arc<Hook>);
-
-impl Authenticator {
-    pub(super) fn new<F, Fut>(hook: F) -> Self
-    where
-        F: Fn(Parts) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Option<Principal>> + Send + 'static,
-    {
-        Authenticator(Arc::new(move |request| Box::pin(hook(request))))
-    }
-}
-
-impl fmt::Debug for Authenticator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Authenticator")
-    }
-}
+pub(super) type Authenticator =
+    Arc<dyn Fn(Parts) -> BoxFuture<'static, Option<Principal>> + Send + Sync>;
 
 /// The sender of a request. `rmcp` keeps the extensions of a request with its message.
 #[derive(Clone)]
@@ -47,7 +28,7 @@ pub(super) async fn authenticate(
     next: Next,
 ) -> Response {
     let (mut head, body) = request.into_parts();
-    let principal = (authenticator.0)(head.clone()).await;
+    let principal = authenticator(head.clone()).await;
     let Some(principal) = principal.and_then(|principal| principal.checked().ok()) else {
         let challenge = [(WWW_AUTHENTICATE, "Bearer")];
         let why = "The request is not authenticated.";

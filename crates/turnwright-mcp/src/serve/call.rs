@@ -12,13 +12,13 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use turnwright_core::event::Event;
 use turnwright_core::gate::{Gates, OpenGate};
 use turnwright_core::{Cancellation, Tool, ToolCall};
 
 use super::client::{Client, Need};
 use super::gate::{Question, refusal};
 use super::listing;
-use super::notice::Notice;
 use super::server::Server;
 use super::waiting::WaitingCall;
 
@@ -30,7 +30,7 @@ pub(super) struct Running {
     gates: Gates,
     /// Whether the call is being polled.
     polled: watch::Receiver<bool>,
-    notices: mpsc::Receiver<Notice>,
+    events: mpsc::Receiver<Event>,
     /// The record, once the call has ended.
     ended: Option<Result<Arc<ToolCall>, ErrorData>>,
     /// Gates that the client was not asked about yet.
@@ -61,7 +61,7 @@ impl Running {
         call: impl Future<Output = Arc<ToolCall>> + Send + 'static,
         stop: Cancellation,
         gates: Gates,
-        notices: mpsc::Receiver<Notice>,
+        events: mpsc::Receiver<Event>,
     ) -> Self {
         let (polling, polled) = watch::channel(true);
         let call = async move {
@@ -80,7 +80,7 @@ impl Running {
             stop,
             gates,
             polled,
-            notices,
+            events,
             ended: None,
             opened: Vec::new(),
             progress: 0,
@@ -95,12 +95,12 @@ impl Running {
     /// Waits until the call has ended or waits at new gates. Sends what it reports meanwhile.
     ///
     /// # Cancel safety
-    /// If the future is dropped, at most one notice is lost.
+    /// If the future is dropped, at most one event is lost.
     async fn step(&mut self, client: &Client) -> Step {
         loop {
             if self.ended.is_some() {
-                while let Ok(notice) = self.notices.try_recv() {
-                    client.notify(notice, &mut self.progress).await;
+                while let Ok(event) = self.events.try_recv() {
+                    client.notify(event, &mut self.progress).await;
                 }
             }
             if let Some(ended) = self.ended.take() {
@@ -122,7 +122,7 @@ impl Running {
             }
             tokio::select! {
                 biased;
-                Some(notice) = self.notices.recv() => client.notify(notice, &mut self.progress).await,
+                Some(event) = self.events.recv() => client.notify(event, &mut self.progress).await,
                 ended = &mut self.done => {
                     let failed = |_| ErrorData::internal_error("The call failed.", None);
                     self.ended = Some(ended.map_err(failed));
@@ -207,16 +207,16 @@ impl Server {
                     Step::Asks(gates) => for gate in gates {
                         if let Some(question) = running.question(client, &gate) {
                             asked.push(async move {
-                                let answer = client.ask(question.request.clone()).await;
-                                (gate, question, answer)
+                                let reply = client.ask(question.request.clone()).await;
+                                (gate, question, reply)
                             });
                         }
                     },
                 },
-                Some((gate, question, answer)) = asked.next(), if !asked.is_empty() => {
+                Some((gate, question, reply)) = asked.next(), if !asked.is_empty() => {
                     let malformed = || "the client's answer is malformed".to_owned();
-                    let read = |answer| question.read(answer, client.caller.as_ref());
-                    let answer = answer.and_then(|answer| read(answer).ok_or_else(malformed));
+                    let read = |reply| question.read(reply, client.caller.as_ref());
+                    let answer = reply.and_then(|reply| read(reply).ok_or_else(malformed));
                     let answer = answer.unwrap_or_else(|why| refusal(&gate, &why));
                     if running.gates.answer(&*gate.id, answer).is_err() {
                         let why = "the client's answer does not match the question";

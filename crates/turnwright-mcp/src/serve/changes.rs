@@ -5,29 +5,22 @@ use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 use turnwright_core::{Cancellation, ToolRegistry};
 
-/// Waits for changes of what clients see.
-struct Changes {
-    tools: ToolRegistry,
-    seen: Vec<String>,
-}
-
-impl Changes {
-    fn new(tools: &ToolRegistry) -> Self {
-        Changes {
-            seen: visible(tools),
-            tools: tools.clone(),
-        }
-    }
-
-    async fn next(&mut self) {
-        loop {
-            let changed = self.tools.changed();
-            let now = visible(&self.tools);
-            if now != self.seen {
-                self.seen = now;
-                return;
-            }
+/// Announces changes of what clients see, until an announcement fails.
+async fn announce_by<F, E>(tools: &ToolRegistry, send: impl Fn() -> F)
+where
+    F: Future<Output = Result<(), E>>,
+{
+    let mut seen = visible(tools);
+    loop {
+        let changed = tools.changed();
+        let now = visible(tools);
+        if now == seen {
             changed.await;
+            continue;
+        }
+        seen = now;
+        if send().await.is_err() {
+            return;
         }
     }
 }
@@ -40,16 +33,9 @@ fn visible(tools: &ToolRegistry) -> Vec<String> {
 
 /// Announces changes to the client of a session, until it has ended.
 pub(super) async fn announce(tools: ToolRegistry, peer: Peer<RoleServer>, ended: Cancellation) {
-    let mut changes = Changes::new(&tools);
-    loop {
-        tokio::select! {
-            () = changes.next() => {
-                if peer.notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
-            () = ended.cancelled() => return,
-        }
+    tokio::select! {
+        () = announce_by(&tools, || peer.notify_tool_list_changed()) => {}
+        () = ended.cancelled() => {}
     }
 }
 
@@ -62,17 +48,14 @@ pub(super) async fn listen(
         subscription.cancelled().await;
         return Ok(());
     }
-    let mut changes = Changes::new(tools);
-    loop {
-        tokio::select! {
-            () = changes.next() => {
-                let changed = ToolListChangedNotification::default();
-                let changed = ServerNotification::ToolListChangedNotification(changed);
-                if subscription.sink().send(changed).await.is_err() {
-                    return Ok(());
-                }
-            }
-            () = subscription.cancelled() => return Ok(()),
-        }
+    let changed = || {
+        let changed = ToolListChangedNotification::default();
+        let changed = ServerNotification::ToolListChangedNotification(changed);
+        subscription.sink().send(changed)
+    };
+    tokio::select! {
+        () = announce_by(tools, changed) => {}
+        () = subscription.cancelled() => {}
     }
+    Ok(())
 }

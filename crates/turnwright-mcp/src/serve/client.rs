@@ -11,11 +11,13 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use turnwright_core::Principal;
-use turnwright_core::event::Level;
+use turnwright_core::event::{Event, EventBus, EventKind, Level};
 
-use super::notice::{Notice, Wanted};
+/// How many events may wait to be sent. A call never waits for a slow client: further ones are dropped.
+const QUEUE: usize = 256;
 
 /// The client of a request, and what it supports.
 pub(super) struct Client {
@@ -25,6 +27,39 @@ pub(super) struct Client {
     capabilities: ClientCapabilities,
     progress: Option<ProgressToken>,
     logs: Option<Level>,
+}
+
+/// Which events of a call a client wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    progress: bool,
+    /// The lowest level of log entries, if any.
+    logs: Option<Level>,
+}
+
+impl Wanted {
+    /// Creates an event bus for one call that passes on what is wanted.
+    pub(super) fn observe(self, above: &EventBus) -> (EventBus, mpsc::Receiver<Event>) {
+        let (sender, wanted) = mpsc::channel(QUEUE);
+        let events = above.below();
+        if self.progress || self.logs.is_some() {
+            events.observe(move |event| {
+                if self.includes(&event.kind) {
+                    // Full, or the client is gone.
+                    let _ = sender.try_send(event.clone());
+                }
+            });
+        }
+        (events, wanted)
+    }
+
+    fn includes(self, event: &EventKind) -> bool {
+        match event {
+            EventKind::ToolExecutionProgress { .. } => self.progress,
+            EventKind::Log { level, .. } => self.logs.is_some_and(|lowest| *level >= lowest),
+            _ => false,
+        }
+    }
 }
 
 /// What a client must support to be asked.
@@ -88,33 +123,40 @@ impl Client {
         }
     }
 
-    /// Sends a notification. `count` is the number of progress notifications so far.
-    pub(super) async fn notify(&self, notice: Notice, count: &mut u32) {
+    /// Passes on what a call reports. `count` is the number of progress notifications so far.
+    pub(super) async fn notify(&self, event: Event, count: &mut u32) {
         let peer: &Peer<RoleServer> = &self.context.peer;
-        let sent = match notice {
-            Notice::Progress(message) => {
-                let Some(token) = self.progress.clone() else {
-                    return;
-                };
+        let sent = match (event.kind, &self.progress) {
+            (EventKind::ToolExecutionProgress { message, .. }, Some(token)) => {
                 *count = count.saturating_add(1);
-                let progress = ProgressNotificationParam::new(token, f64::from(*count));
+                let progress = ProgressNotificationParam::new(token.clone(), f64::from(*count));
                 peer.notify_progress(progress.with_message(message)).await
             }
-            Notice::Log {
-                level,
-                logger,
-                data,
-            } => {
+            (
+                EventKind::Log {
+                    level,
+                    kind,
+                    message,
+                    payload,
+                    ..
+                },
+                _,
+            ) => {
+                let data = match payload {
+                    None => json!(message),
+                    Some(payload) => json!({ "message": message, "data": payload }),
+                };
                 let mut entry = LoggingMessageNotificationParam::new(logging_level(level), data);
-                entry.logger = logger.map(Into::into);
+                entry.logger = kind.map(Into::into);
                 peer.notify_logging_message(entry).await
             }
+            _ => return,
         };
         // The connection is gone: the call is about to be cancelled.
         drop(sent);
     }
 
-    /// Sends a request to the client and returns its answer.
+    /// Sends a request to the client and returns its reply.
     pub(super) async fn ask(&self, request: InputRequest) -> Result<Value, String> {
         let request = match request {
             InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
@@ -122,9 +164,9 @@ impl Client {
             InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
             _ => return Err("the client cannot be asked this".to_owned()),
         };
-        let answer = self.context.peer.send_request(request).await;
-        let answer = answer.map_err(|_| "the client did not answer".to_owned())?;
-        serde_json::to_value(answer).map_err(|_| "the client's answer is malformed".to_owned())
+        let reply = self.context.peer.send_request(request).await;
+        let reply = reply.map_err(|_| "the client did not answer".to_owned())?;
+        serde_json::to_value(reply).map_err(|_| "the client's answer is malformed".to_owned())
     }
 }
 

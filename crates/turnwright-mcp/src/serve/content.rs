@@ -63,33 +63,37 @@ impl Server {
         for artifact in artifacts {
             if record.is_inline() {
                 let bytes = artifact.as_bytes().await.map_err(io::Error::other)?;
-                match String::from_utf8(bytes.into()) {
-                    Ok(text) => content.push(ContentBlock::text(text)),
-                    Err(_) => content.extend(self.link(record.tool(), artifact).await?),
+                if let Ok(text) = String::from_utf8(bytes.into()) {
+                    content.push(ContentBlock::text(text));
+                    continue;
                 }
-            } else {
-                content.extend(self.link(record.tool(), artifact).await?);
             }
+            let opening = artifact.opening().await.map_err(io::Error::other)?;
+            let opening = format!("\nIt begins with:\n{opening}");
+            let mime_type = mime_type(artifact).await?;
+            let artifact = artifact.clone();
+            content.extend(self.link("result", record.tool(), artifact, mime_type, &opening)?);
         }
         Ok(content)
     }
 
-    /// A link to a large result, with its beginning.
-    async fn link(&self, tool: &str, artifact: &SpooledArtifact) -> io::Result<Vec<ContentBlock>> {
-        let opening = artifact.opening().await.map_err(io::Error::other)?;
+    /// A link to a large result, in words too.
+    fn link(
+        &self,
+        what: &str,
+        tool: &str,
+        artifact: SpooledArtifact,
+        mime_type: &str,
+        opening: &str,
+    ) -> io::Result<[ContentBlock; 2]> {
+        let size = artifact.byte_length();
         let limits = &self.service.limits;
-        let link = self
-            .results
-            .add(tool, artifact.clone(), mime_type(artifact).await?, limits)?;
+        let link = self.results.add(tool, artifact, mime_type, limits)?;
         let text = format!(
-            "The result has {} bytes and was not included. Read it with resources/read: {}\nIt begins with:\n{opening}",
-            artifact.byte_length(),
-            link.uri,
+            "The {what} has {size} bytes and was not included. Read it with resources/read: {}{opening}",
+            link.uri
         );
-        Ok(vec![
-            ContentBlock::text(text),
-            ContentBlock::resource_link(link),
-        ])
+        Ok([ContentBlock::text(text), ContentBlock::resource_link(link)])
     }
 
     async fn media(&self, tool: &Tool, media: &[Media]) -> io::Result<Vec<ContentBlock>> {
@@ -98,36 +102,31 @@ impl Server {
             for derived in item.stash().values() {
                 content.push(ContentBlock::text(&derived.text));
             }
-            content.extend(self.medium(tool, item).await?);
+            self.medium(tool, item, &mut content).await?;
         }
         Ok(content)
     }
 
-    async fn medium(&self, tool: &Tool, media: &Media) -> io::Result<Vec<ContentBlock>> {
+    async fn medium(
+        &self,
+        tool: &Tool,
+        media: &Media,
+        content: &mut Vec<ContentBlock>,
+    ) -> io::Result<()> {
         let limits = &self.service.limits;
-        let (bytes, is_cut) = read(media, limits.result_bytes).await?;
-        if is_cut {
-            return Err(io::Error::other("it is larger than `result_bytes`"));
-        }
+        let bytes = read(media, limits.result_bytes).await?;
         let mime_type = media.mime_type();
-        let size = bytes.len() as u64;
-        if size > limits.media_bytes {
+        if bytes.len() as u64 > limits.media_bytes {
             let artifact = SpooledArtifact::in_memory(bytes, ArtifactKind::TEXT);
-            let link = self.results.add(tool.name(), artifact, mime_type, limits)?;
-            let text = format!(
-                "The {mime_type} has {size} bytes and was not included. Read it with resources/read: {}",
-                link.uri
-            );
-            return Ok(vec![
-                ContentBlock::text(text),
-                ContentBlock::resource_link(link),
-            ]);
+            content.extend(self.link(mime_type, tool.name(), artifact, mime_type, "")?);
+            return Ok(());
         }
-        Ok(vec![match media.kind() {
+        content.push(match media.kind() {
             MediaKind::Image => ContentBlock::image(BASE64_STANDARD.encode(bytes), mime_type),
             MediaKind::Audio => ContentBlock::audio(BASE64_STANDARD.encode(bytes), mime_type),
             _ => ContentBlock::resource(embedded(media, &bytes)),
-        }])
+        });
+        Ok(())
     }
 }
 
@@ -153,17 +152,17 @@ fn embedded(media: &Media, bytes: &Bytes) -> ResourceContents {
     contents.with_mime_type(media.mime_type())
 }
 
-/// Reads media up to a limit. Also returns whether there is more.
-async fn read(media: &Media, most: u64) -> io::Result<(Bytes, bool)> {
+/// Reads media up to a limit.
+async fn read(media: &Media, most: u64) -> io::Result<Bytes> {
     let mut stream = media.stream().await?;
     let mut all = BytesMut::new();
     while let Some(piece) = stream.next().await {
         all.extend_from_slice(&piece?);
         if all.len() as u64 > most {
-            return Ok((all.freeze(), true));
+            return Err(io::Error::other("it is larger than `result_bytes`"));
         }
     }
-    Ok((all.freeze(), false))
+    Ok(all.freeze())
 }
 
 /// Returns the result as JSON that matches the output schema.

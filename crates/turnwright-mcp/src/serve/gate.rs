@@ -58,7 +58,7 @@ pub(super) struct Question {
     reading: Reading,
 }
 
-/// How the client's answer is read.
+/// How the client's reply is read.
 #[derive(Clone, Copy)]
 enum Reading {
     /// The decision about a call.
@@ -98,34 +98,29 @@ impl Question {
         })
     }
 
-    /// Reads the answer of a caller. `None` if it is malformed.
-    pub(super) fn read(&self, answer: Value, caller: Option<&Principal>) -> Option<GateAnswer> {
-        let mut answer = self.decision(answer)?;
+    /// Reads the reply of a caller. `None` if it is malformed.
+    pub(super) fn read(&self, reply: Value, caller: Option<&Principal>) -> Option<GateAnswer> {
+        let mut answer = self.answer(reply)?;
         answer.by = caller.cloned();
         Some(answer)
     }
 
-    fn decision(&self, mut answer: Value) -> Option<GateAnswer> {
+    fn answer(&self, mut reply: Value) -> Option<GateAnswer> {
         if matches!(self.reading, Reading::Result) {
-            return answer.is_object().then(|| GateAnswer::value(answer));
+            return reply.is_object().then(|| GateAnswer::value(reply));
         }
-        let approves = matches!(self.reading, Reading::Approval);
-        let refuse = |reason: &str| {
-            if approves {
-                GateAnswer::deny(reason)
-            } else {
-                GateAnswer::reject(reason)
-            }
+        let refuse = |reason: &str| match self.reading {
+            Reading::Approval => GateAnswer::deny(reason),
+            _ => GateAnswer::reject(reason),
         };
-        let content = match answer.get("action")?.as_str()? {
-            "accept" => answer.get_mut("content")?.take(),
+        let content = match reply.get("action")?.as_str()? {
+            "accept" => reply.get_mut("content")?.take(),
             "decline" => return Some(refuse("the user declined")),
             "cancel" => return Some(refuse("the user did not answer")),
             _ => return None,
         };
-        let mut fields = match content {
-            Value::Object(fields) => fields,
-            _ => return None,
+        let Value::Object(mut fields) = content else {
+            return None;
         };
         match self.reading {
             Reading::Approval => {

@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString, CustomRequest, CustomResult, ErrorCode, GetPromptRequestMethod,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingLevel, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
-    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod,
-    UnsubscribeRequestParams,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -27,7 +27,6 @@ use serde_json::{Value, json};
 use turnwright_core::Cancellation;
 
 use super::client::{Client, is_modern};
-use super::method::Methods;
 use super::server::Server;
 use super::{changes, listing, results};
 
@@ -67,18 +66,26 @@ impl Handler {
         }
     }
 
-    fn methods(&self) -> &Methods {
-        &self.server.service.methods
+    /// Calls a method of the author. `None` if there is none with this name.
+    async fn added<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        context: &Context,
+    ) -> Option<Result<T, ErrorData>> {
+        let caller = self.server.caller(&context.extensions);
+        let methods = &self.server.service.methods;
+        let result = methods.call(method, params, caller).await?;
+        Some(result.and_then(|result| read(method, result)))
     }
 
     /// Calls a method of the author.
-    async fn added<M: ConstString, T: DeserializeOwned>(
+    async fn required<M: ConstString, T: DeserializeOwned>(
         &self,
         params: impl Serialize,
         context: &Context,
     ) -> Result<T, ErrorData> {
-        let caller = self.server.caller(&context.extensions);
-        let result = self.methods().call(M::VALUE, params, caller).await;
+        let result = self.added(M::VALUE, params, context).await;
         result.unwrap_or_else(|| Err(ErrorData::method_not_found::<M>()))
     }
 }
@@ -147,11 +154,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let level = self
-            .server
-            .service
-            .sends_logs
-            .then(|| *self.session.level.lock());
+        let sends_logs = self.server.service.sends_logs;
+        let level = sends_logs.then(|| *self.session.level.lock());
         let caller = self.server.caller(&context.extensions);
         let client = Client::new(context, caller, level);
         Box::pin(self.server.call_tool(request, &client)).await
@@ -163,8 +167,7 @@ impl ServerHandler for Handler {
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Results of calls are not listed: another client's must stay unknown.
-        let caller = self.server.caller(&context.extensions);
-        let added = self.methods().call("resources/list", request, caller).await;
+        let added = self.added("resources/list", request, &context).await;
         added.unwrap_or_else(|| Ok(ListResourcesResult::default()))
     }
 
@@ -174,14 +177,9 @@ impl ServerHandler for Handler {
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let is_first = request.as_ref().is_none_or(|it| it.cursor.is_none());
-        let caller = self.server.caller(&context.extensions);
-        let added = self
-            .methods()
-            .call("resources/templates/list", request, caller);
-        let mut list = match added.await {
-            Some(list) => list?,
-            None => ListResourceTemplatesResult::with_all_items(Vec::new()),
-        };
+        let added = self.added("resources/templates/list", request, &context);
+        let none = || Ok(ListResourceTemplatesResult::with_all_items(Vec::new()));
+        let mut list: ListResourceTemplatesResult = added.await.unwrap_or_else(none)?;
         if is_first {
             list.resource_templates.push(results::template());
         }
@@ -198,14 +196,10 @@ impl ServerHandler for Handler {
             let read = self.server.results.read(&request.uri, limits).await?;
             return Ok(read.into());
         }
-        let caller = self.server.caller(&context.extensions);
-        let read = self.methods().call_raw("resources/read", &request, caller);
-        match read.await {
+        let method = "resources/read";
+        match self.added(method, &request, &context).await {
             None => Err(results::not_found(&request.uri)),
-            Some(result) => match needs_input(result?)? {
-                Either::Complete(result) => Ok(ReadResourceResponse::Complete(result)),
-                Either::InputRequired(asked) => Ok(ReadResourceResponse::InputRequired(asked)),
-            },
+            Some(result) => read_response::<ReadResourceResult, _>(method, result?),
         }
     }
 
@@ -214,7 +208,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.added::<ListPromptsRequestMethod, _>(request, &context)
+        self.required::<ListPromptsRequestMethod, _>(request, &context)
             .await
     }
 
@@ -223,13 +217,8 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let result = self
-            .added::<GetPromptRequestMethod, Value>(request, &context)
-            .await?;
-        match needs_input(result)? {
-            Either::Complete(result) => Ok(GetPromptResponse::Complete(result)),
-            Either::InputRequired(asked) => Ok(GetPromptResponse::InputRequired(asked)),
-        }
+        let result = self.required::<GetPromptRequestMethod, _>(request, &context);
+        read_response::<GetPromptResult, _>(GetPromptRequestMethod::VALUE, result.await?)
     }
 
     async fn complete(
@@ -237,7 +226,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        self.added::<CompleteRequestMethod, _>(request, &context)
+        self.required::<CompleteRequestMethod, _>(request, &context)
             .await
     }
 
@@ -254,7 +243,7 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        let done = self.added::<SubscribeRequestMethod, IgnoredAny>(request, &context);
+        let done = self.required::<SubscribeRequestMethod, IgnoredAny>(request, &context);
         done.await.map(drop)
     }
 
@@ -263,7 +252,7 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        let done = self.added::<UnsubscribeRequestMethod, IgnoredAny>(request, &context);
+        let done = self.required::<UnsubscribeRequestMethod, IgnoredAny>(request, &context);
         done.await.map(drop)
     }
 
@@ -282,8 +271,7 @@ impl ServerHandler for Handler {
             let message = format!("The parameters of `{method}` are invalid.");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let caller = self.server.caller(&context.extensions);
-        match self.methods().call_raw(&method, params, caller).await {
+        match self.added(&method, params, &context).await {
             Some(result) => result.map(CustomResult::new),
             None => not_found(method),
         }
@@ -312,21 +300,23 @@ const OF_SESSIONS: [&str; 5] = [
     "resources/unsubscribe",
 ];
 
-enum Either<T> {
-    Complete(T),
-    InputRequired(rmcp::model::InputRequiredResult),
+/// Reads a result that may ask for input.
+fn read_response<T, R>(method: &str, result: Value) -> Result<R, ErrorData>
+where
+    T: DeserializeOwned,
+    R: From<T> + From<InputRequiredResult>,
+{
+    if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+        read::<InputRequiredResult>(method, result).map(R::from)
+    } else {
+        read::<T>(method, result).map(R::from)
+    }
 }
 
-/// Reads a result that may ask for input.
-fn needs_input<T: DeserializeOwned>(result: Value) -> Result<Either<T>, ErrorData> {
-    let asks = result.get("resultType").and_then(Value::as_str) == Some("input_required");
-    let read = if asks {
-        serde_json::from_value(result).map(Either::InputRequired)
-    } else {
-        serde_json::from_value(result).map(Either::Complete)
-    };
-    read.map_err(|error| {
-        tracing::error!(%error, "the result of a method is malformed");
+fn read<T: DeserializeOwned>(method: &str, result: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(result).map_err(|error| {
+        // The author reads it, while the server is being written.
+        tracing::error!(method, %error, "the result of a method is malformed");
         ErrorData::internal_error("The method returned a malformed result.", None)
     })
 }

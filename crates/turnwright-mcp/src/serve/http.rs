@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::ErrorData;
@@ -143,7 +143,7 @@ impl McpHttp {
         F: Fn(Parts) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Option<Principal>> + Send + 'static,
     {
-        self.authenticator = Some(Authenticator::new(authenticate));
+        self.authenticator = Some(Arc::new(move |request| Box::pin(authenticate(request))));
         self
     }
 
@@ -248,7 +248,7 @@ async fn explain_full(
     request: Request,
     next: Next,
 ) -> Response {
-    let opens_session = opens_session(request.method(), request.headers());
+    let opens_session = opens_session(&request);
     let response = next.run(request).await;
     let failed = response.status() == StatusCode::INTERNAL_SERVER_ERROR;
     if !(opens_session && failed && sessions.are_full()) {
@@ -261,7 +261,9 @@ async fn explain_full(
 /// Answers a body that is not a message with status 400 and an error of JSON-RPC. `rmcp` answers with 415, as for another content
 /// type, for which that status stays.
 async fn explain_malformed(request: Request, next: Next) -> Response {
-    let is_json = has_json_body(request.headers());
+    // `rmcp` reads the body then.
+    let content_type = request.headers().get(CONTENT_TYPE);
+    let is_json = content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/json"));
     let response = next.run(request).await;
     if !is_json || response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return response;
@@ -272,18 +274,13 @@ async fn explain_malformed(request: Request, next: Next) -> Response {
     (StatusCode::BAD_REQUEST, json, body).into_response()
 }
 
-/// Returns whether `rmcp` reads the body.
-fn has_json_body(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE);
-    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
-}
-
-fn opens_session(method: &Method, headers: &HeaderMap) -> bool {
+fn opens_session(request: &Request) -> bool {
+    let headers = request.headers();
     let version = headers.get("mcp-protocol-version");
     let version = version.and_then(|version| version.to_str().ok());
     // Versions are dates.
     let is_modern = version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28.as_str());
-    method == Method::POST && !headers.contains_key("mcp-session-id") && !is_modern
+    request.method() == Method::POST && !headers.contains_key("mcp-session-id") && !is_modern
 }
 
 impl fmt::Debug for McpHttp {
@@ -292,7 +289,6 @@ impl fmt::Debug for McpHttp {
             .field("path", &self.path)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
-            .field("authenticator", &self.authenticator)
             .finish_non_exhaustive()
     }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 pub struct ServeLimits {
     /// Maximum size of one request in bytes. Default: 4 MiB.
     pub request_bytes: usize,
-    /// Maximum size in bytes of all HTTP requests that are being read or handled, as far as they have arrived. Further requests get
-    /// status 503. Default: 32 MiB.
+    /// Maximum size in bytes of the bodies of all HTTP requests that are being read or handled, as far as they have arrived. Further
+    /// requests get status 503. Default: 32 MiB.
     pub requests_bytes: usize,
     /// How long an HTTP client may take to send the head of a request, and how long for its body. A connection without a request is
     /// closed after this time. Default: 30 s.

@@ -21,10 +21,9 @@ pub(super) fn page(
     let start = match cursor {
         None => 0,
         Some(last) => {
+            let unknown = "The cursor is not valid. Start again.";
             let at = visible.iter().position(|tool| tool.name() == last);
-            let unknown =
-                || ErrorData::invalid_params("The cursor is not valid. Start again.", None);
-            at.ok_or_else(unknown)? + 1
+            at.ok_or_else(|| ErrorData::invalid_params(unknown, None))? + 1
         }
     };
     let rest = visible.get(start..).unwrap_or_default();
@@ -46,10 +45,11 @@ pub(super) fn find(tools: &ToolRegistry, name: &str) -> Result<Tool, ErrorData> 
     let visible = tools.visible();
     let names = || visible.iter().map(Tool::name);
     let asked = name.to_lowercase();
-    let holds =
-        |other: &&str| asked.len() > 3 && (other.contains(&asked) || asked.contains(*other));
+    let holds = |other: &&str| {
+        *other != name && asked.len() > 3 && (other.contains(&asked) || asked.contains(*other))
+    };
     let mut close = near(name, names());
-    close.extend(names().filter(holds).filter(|other| *other != name));
+    close.extend(names().filter(holds));
     close.dedup();
     close.truncate(MAX_LISTED);
     let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
@@ -67,17 +67,12 @@ pub(super) fn find(tools: &ToolRegistry, name: &str) -> Result<Tool, ErrorData> 
 pub(super) fn definition(tool: &Tool) -> rmcp::model::Tool {
     let reads = tool.effects() == Effects::ReadOnly;
     let mut annotations = ToolAnnotations::new().read_only(reads);
-    if !reads {
-        // Only meaningful for tools that write. A tool does not declare more than that.
-        annotations = annotations.destructive(true);
-    }
+    // Only meaningful for tools that write. A tool does not declare more than that.
+    annotations.destructive_hint = (!reads).then_some(true);
     let described = tool.describe();
-    let defined = rmcp::model::Tool::new(
-        described.name.to_owned(),
-        described.description.to_owned(),
-        object(described.input_schema),
-    );
-    let defined = defined.with_annotations(annotations);
+    let (name, description) = (described.name.to_owned(), described.description.to_owned());
+    let defined = rmcp::model::Tool::new(name, description, object(described.input_schema))
+        .with_annotations(annotations);
     match tool.output_schema() {
         Some(schema) => defined.with_raw_output_schema(object(schema.document())),
         None => defined,

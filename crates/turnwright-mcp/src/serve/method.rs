@@ -8,7 +8,6 @@ use futures_util::future::BoxFuture;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use turnwright_core::Principal;
 
@@ -55,11 +54,9 @@ impl MethodError {
 
     /// There is no resource with this URI.
     pub fn resource_not_found(uri: &str) -> Self {
-        let data = Some(json!({ "uri": uri }));
-        let code = ErrorCode::RESOURCE_NOT_FOUND.0;
         MethodError {
-            data,
-            ..MethodError::new(code, "Resource not found")
+            data: Some(json!({ "uri": uri })),
+            ..MethodError::new(ErrorCode::RESOURCE_NOT_FOUND.0, "Resource not found")
         }
     }
 
@@ -102,23 +99,7 @@ impl Methods {
     }
 
     /// Calls a method. `None` if there is none with this name.
-    pub(super) async fn call<T: DeserializeOwned>(
-        &self,
-        name: &str,
-        params: impl Serialize,
-        caller: Option<Principal>,
-    ) -> Option<Result<T, ErrorData>> {
-        let result = self.call_raw(name, params, caller).await?;
-        Some(result.and_then(|result| {
-            serde_json::from_value(result).map_err(|error| {
-                // The author reads it, while the server is being written.
-                tracing::error!(method = name, %error, "the result of a method is malformed");
-                ErrorData::internal_error("The method returned a malformed result.", None)
-            })
-        }))
-    }
-
-    pub(super) async fn call_raw(
+    pub(super) async fn call(
         &self,
         name: &str,
         params: impl Serialize,

@@ -33,7 +33,6 @@ mod idle;
 mod limits;
 mod listing;
 mod method;
-mod notice;
 mod open_requests;
 mod request_body;
 mod results;
@@ -53,7 +52,7 @@ use turnwright_core::dispatch::DispatchContextBuilder;
 use turnwright_core::event::{Event, EventBus};
 use turnwright_core::tool::ResultHook;
 use turnwright_core::tool::approval::ApprovalPolicy;
-use turnwright_core::{DispatchContext, Error, Principal, Tool, ToolRegistry};
+use turnwright_core::{DispatchContext, Error, ErrorCode, Principal, Tool, ToolRegistry};
 
 pub use agent::agent_tool;
 pub use gate::client_request;
@@ -224,7 +223,8 @@ impl McpService {
     }
 
     /// Changes the context in which calls run: an approver, or a conversation in which calls are recorded. Each call gets its own tools,
-    /// principal, stash, events and cancellation.
+    /// stash, events and cancellation: those that are set here are ignored. A principal that is set here is an error when the service is
+    /// served: set it with [`principal`](Self::principal), or with [`McpHttp::authenticate`].
     ///
     /// ```
     /// use turnwright_core::ToolRegistry;
@@ -284,8 +284,14 @@ impl McpService {
         self
     }
 
-    /// Checks what a call needs: the state of the tools, and a valid principal.
+    /// Checks what a call needs: the state of the tools, and a valid principal. Those of the request and of the process are the only ones:
+    /// calls without one must not act for another.
     fn check(&self) -> Result<(), Error> {
+        if self.context.clone().build().principal().is_some() {
+            let message = "the context of a service must not have a principal: set it with `McpService::principal`, or with \
+                           `McpHttp::authenticate`";
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
+        }
         let context = self.context.clone().tools(self.tools.clone());
         match &self.principal {
             Some(principal) => context.principal(principal).check(),

@@ -49,14 +49,12 @@ impl Bodies {
     /// Returns the answer to a request that is too large or too slow, or for which there is no room.
     async fn read(&self, mut request: Request) -> Result<Request, Response> {
         let body = std::mem::take(request.body_mut());
+        let (status, why) = (
+            StatusCode::REQUEST_TIMEOUT,
+            "The request was not sent in time.",
+        );
         let read = timeout(self.time, self.collect(body)).await;
-        let slow = |_| {
-            refuse(
-                StatusCode::REQUEST_TIMEOUT,
-                "The request was not sent in time.",
-            )
-        };
-        let (body, reserved) = read.map_err(slow)??;
+        let (body, reserved) = read.map_err(|_| refuse(status, why))??;
         *request.body_mut() = Body::from(body.freeze());
         request.extensions_mut().insert(reserved);
         Ok(request)

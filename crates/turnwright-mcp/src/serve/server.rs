@@ -6,13 +6,13 @@ use axum::http::request::Parts;
 use rmcp::ErrorData;
 use rmcp::model::Extensions;
 use serde_json::Value;
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use turnwright_core::{Cancellation, Principal, Stash, Tool};
 
 use super::McpService;
 use super::authentication::Sender;
 use super::call::Running;
-use super::notice::{Wanted, observed};
+use super::client::Wanted;
 use super::results::Results;
 use super::waiting::Waiting;
 
@@ -21,28 +21,30 @@ pub(super) struct Server {
     pub(super) service: McpService,
     pub(super) results: Results,
     pub(super) waiting: Arc<Waiting>,
+    /// One for each running call.
     permits: Arc<Semaphore>,
+    /// The number of calls that may run at the same time.
+    most: u32,
     queue: Semaphore,
     subscriptions: Semaphore,
-    /// The number of running calls.
-    running: Arc<watch::Sender<usize>>,
     /// Cancels all calls and subscriptions.
     stop: Cancellation,
 }
 
 impl Server {
     pub(super) fn new(service: McpService) -> Self {
-        let permits = service.limits.calls.clamp(1, Semaphore::MAX_PERMITS);
+        let most = service.limits.calls.clamp(1, Semaphore::MAX_PERMITS);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
         let queue = service.limits.queued_calls.min(Semaphore::MAX_PERMITS);
         let subscriptions = service.limits.subscriptions.min(Semaphore::MAX_PERMITS);
         Server {
             service,
             results: Results::default(),
             waiting: Arc::default(),
-            permits: Arc::new(Semaphore::new(permits)),
+            permits: Arc::new(Semaphore::new(most as usize)),
+            most,
             queue: Semaphore::new(queue),
             subscriptions: Semaphore::new(subscriptions),
-            running: Arc::new(watch::channel(0).0),
             stop: Cancellation::new(),
         }
     }
@@ -82,37 +84,34 @@ impl Server {
             }
         };
         let stop = self.stop.child();
-        let McpService {
-            tools,
-            context,
-            limits,
-            events,
-            ..
-        } = &self.service;
-        let (events, notices) = observed(events, wanted);
-        let context = context.clone().tools(tools.fork()).stash(Stash::new());
-        let context = context.events(events).cancellation(stop.clone());
-        let context = context.inline_limit(limits.inline_bytes);
-        let mut context = context.max_result_bytes(limits.result_bytes);
+        let service = &self.service;
+        let (events, reported) = wanted.observe(&service.events);
+        let mut context = service
+            .context
+            .clone()
+            .tools(service.tools.fork())
+            .stash(Stash::new())
+            .events(events)
+            .cancellation(stop.clone())
+            .inline_limit(service.limits.inline_bytes)
+            .max_result_bytes(service.limits.result_bytes);
         if let Some(caller) = caller {
             context = context.principal(caller);
         }
         let context = context.build();
         let gates = context.gates();
-        let counted = Counted::new(&self.running);
         let called = tool.clone();
         let call = async move {
             let record = called.call_and_record(&context, args).await;
-            drop((permit, counted));
+            drop(permit);
             record
         };
-        Ok(Running::start(tool, call, stop, gates, notices))
+        Ok(Running::start(tool, call, stop, gates, reported))
     }
 
     /// Cancels all calls and subscriptions.
     pub(super) fn stop(&self) {
         self.stop.cancel();
-        self.waiting.clear();
     }
 
     /// Waits until the server is stopped.
@@ -123,23 +122,7 @@ impl Server {
     /// Cancels all calls and waits until they have ended.
     pub(super) async fn end(&self) {
         self.stop();
-        // The sender is in `self`.
-        let _ = self.running.subscribe().wait_for(|count| *count == 0).await;
-    }
-}
-
-/// Counts a running call.
-struct Counted(Arc<watch::Sender<usize>>);
-
-impl Counted {
-    fn new(running: &Arc<watch::Sender<usize>>) -> Self {
-        running.send_modify(|count| *count += 1);
-        Counted(Arc::clone(running))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count = count.saturating_sub(1));
+        // The semaphore is never closed.
+        let _ = self.permits.acquire_many(self.most).await;
     }
 }

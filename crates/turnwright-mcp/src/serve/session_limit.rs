@@ -1,7 +1,7 @@
 //! Limits the number of HTTP sessions, and ends those that are not in use.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,7 @@ use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError,
-};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use turnwright_core::Principal;
 
@@ -82,38 +80,18 @@ impl LimitedSessions {
     }
 }
 
-/// Why a session could not be used.
-#[derive(Debug)]
-pub(super) enum SessionFailure {
-    TooMany,
-    Session(LocalSessionManagerError),
-}
-
-impl fmt::Display for SessionFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SessionFailure::TooMany => f.write_str("too many sessions are open"),
-            SessionFailure::Session(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SessionFailure {}
-
-impl From<LocalSessionManagerError> for SessionFailure {
-    fn from(error: LocalSessionManagerError) -> Self {
-        SessionFailure::Session(error)
-    }
-}
-
 impl SessionManager for LimitedSessions {
-    type Error = SessionFailure;
+    type Error = io::Error;
     type Transport = IdleTimeout<<LocalSessionManager as SessionManager>::Transport>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionFailure> {
+    async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| SessionFailure::TooMany)?;
-        let (id, transport) = self.sessions.create_session().await?;
+        let permit = permit.map_err(|_| io::Error::other("too many sessions are open"))?;
+        let (id, transport) = self
+            .sessions
+            .create_session()
+            .await
+            .map_err(io::Error::other)?;
         let activity = Activity::default();
         let open = Open {
             activity: activity.clone(),
@@ -133,25 +111,29 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionFailure> {
-        Ok(self.sessions.initialize_session(id, message).await?)
+    ) -> Result<ServerJsonRpcMessage, io::Error> {
+        let done = self.sessions.initialize_session(id, message);
+        done.await.map_err(io::Error::other)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionFailure> {
-        Ok(self.sessions.has_session(id).await?)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, io::Error> {
+        let done = self.sessions.has_session(id);
+        done.await.map_err(io::Error::other)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionFailure> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), io::Error> {
         self.open.lock().remove(id);
-        Ok(self.sessions.close_session(id).await?)
+        let done = self.sessions.close_session(id);
+        done.await.map_err(io::Error::other)
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        let stream = self.sessions.create_stream(id, message).await?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
+        let stream = self.sessions.create_stream(id, message).await;
+        let stream = stream.map_err(io::Error::other)?;
         Ok(self.attached(id, stream))
     }
 
@@ -159,15 +141,17 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionFailure> {
-        Ok(self.sessions.accept_message(id, message).await?)
+    ) -> Result<(), io::Error> {
+        let done = self.sessions.accept_message(id, message);
+        done.await.map_err(io::Error::other)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        let stream = self.sessions.create_standalone_stream(id).await?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
+        let stream = self.sessions.create_standalone_stream(id).await;
+        let stream = stream.map_err(io::Error::other)?;
         Ok(self.attached(id, stream))
     }
 
@@ -175,8 +159,9 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        let stream = self.sessions.resume(id, last_event_id).await?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
+        let stream = self.sessions.resume(id, last_event_id).await;
+        let stream = stream.map_err(io::Error::other)?;
         Ok(self.attached(id, stream))
     }
 }

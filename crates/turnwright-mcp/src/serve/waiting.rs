@@ -59,10 +59,9 @@ impl Waiting {
         mut call: WaitingCall,
         limits: &ServeLimits,
     ) -> io::Result<InputRequiredResult> {
-        let questions = call.asked.iter();
-        let questions =
-            questions.map(|(name, (_, question))| (name.clone(), question.request.clone()));
-        let requests: InputRequests = questions.collect();
+        let asked = call.asked.iter();
+        let requests = asked.map(|(name, (_, question))| (name.clone(), question.request.clone()));
+        let requests: InputRequests = requests.collect();
         let token = new_id()?;
         let new_deadline = || Instant::now() + limits.waiting.min(MAX_WAITING);
         let deadline = *call.deadline.get_or_insert_with(new_deadline);
@@ -71,12 +70,11 @@ impl Waiting {
             token: token.clone(),
             call,
         };
-        let dropped = {
-            let mut waiting = self.0.lock();
-            waiting.push_back(entry);
-            let over = waiting.len().saturating_sub(limits.waiting_calls.max(1));
-            waiting.drain(..over).collect::<Vec<_>>()
-        };
+        let mut waiting = self.0.lock();
+        waiting.push_back(entry);
+        let over = waiting.len().saturating_sub(limits.waiting_calls.max(1));
+        let dropped: Vec<_> = waiting.drain(..over).collect();
+        drop(waiting);
         drop(dropped);
         Ok(InputRequiredResult::new(Some(requests), Some(token)))
     }
@@ -104,12 +102,6 @@ impl Waiting {
             return None;
         }
         waiting.remove(at).map(|entry| entry.call)
-    }
-
-    /// Drops all calls.
-    pub(super) fn clear(&self) {
-        let all = std::mem::take(&mut *self.0.lock());
-        drop(all);
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use turnwright_core::settings::ToolChoice;
 
 use super::caching::Marks;
+use super::codec::INFO;
 use super::decode::CONTAINER;
 use super::options::PROMPT_CACHING;
 use super::quirks::{NO_SAMPLING, ONE_SAMPLING};
@@ -18,20 +19,34 @@ pub(super) fn write(request: &RequestParts<'_>) -> Encoded {
     let mut warnings = Vec::new();
     let thinking = Thinking::of(request, &mut warnings);
     let marks = Marks::of(request);
-    let tools: usize = request.tools.iter().map(|tool| tool.len() + 1).sum();
-    let content: usize = request
-        .messages
-        .iter()
-        .map(|message| message.json.len() + 1)
-        .sum();
-    let mut text = String::with_capacity(tools + content + 512);
+    let mut text = String::with_capacity(request.length());
     text.push('{');
     for (name, value) in parameters(request, &thinking, &mut warnings) {
         push_field(&mut text, &name, &value.to_string());
     }
-    write_tools(&mut text, request, &marks);
-    write_system(&mut text, request, &marks);
-    write_messages(&mut text, request, &marks);
+    let tools = request.tools.iter().map(|tool| &**tool);
+    push_marked(&mut text, "tools", tools, &marks, "}", |at| {
+        marks.on_tools && at + 1 == request.tools.len()
+    });
+    let (system, messages): (Vec<_>, Vec<_>) = request
+        .messages
+        .iter()
+        .enumerate()
+        .partition(|(_, message)| message.role == Role::System);
+    let blocks = system.iter().map(|(_, message)| message.json.as_str());
+    push_marked(&mut text, "system", blocks, &marks, "}", |at| {
+        marks.on_system && at + 1 == system.len()
+    });
+    let is_marked = |at: usize| {
+        messages
+            .get(at)
+            .is_some_and(|(index, _)| marks.on_message(*index))
+    };
+    let items = messages.iter().map(|(_, message)| message.json.as_str());
+    push_marked(&mut text, "messages", items, &marks, "}]}", is_marked);
+    if text.ends_with(',') {
+        text.pop();
+    }
     text.push('}');
     Encoded {
         body: text,
@@ -72,14 +87,7 @@ fn parameters(
     if request.streams {
         set("stream", Some(true.into()));
     }
-    let left_out = [
-        ("seed", settings.seed.is_some()),
-        ("presence_penalty", settings.presence_penalty.is_some()),
-        ("frequency_penalty", settings.frequency_penalty.is_some()),
-    ];
-    for (name, _) in left_out.iter().filter(|(_, is_set)| *is_set) {
-        warnings.push(format!("`{name}` is left out: this API does not have it"));
-    }
+    warnings.extend(request.unsupported(&INFO));
     fields
 }
 
@@ -161,58 +169,29 @@ fn container(request: &RequestParts<'_>) -> Option<Value> {
     open_exchange(request.messages).filter_map(of).last()
 }
 
-fn write_tools(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
-    let Some((last, others)) = request.tools.split_last() else {
-        return;
-    };
-    text.push_str(r#""tools":["#);
-    for tool in others {
-        text.push_str(tool);
-        text.push(',');
-    }
-    if marks.on_tools {
-        marks.append(text, last, "}");
-    } else {
-        text.push_str(last);
-    }
-    text.push_str("],");
-}
-
-fn write_system(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
-    let is_system = |message: &&&WireMessage| message.role == Role::System;
-    let system: Vec<_> = request.messages.iter().filter(is_system).collect();
-    let Some((last, others)) = system.split_last() else {
-        return;
-    };
-    text.push_str(r#""system":["#);
-    for message in others {
-        text.push_str(&message.json);
-        text.push(',');
-    }
-    if marks.on_system {
-        marks.append(text, &last.json, "}");
-    } else {
-        text.push_str(&last.json);
-    }
-    text.push_str("],");
-}
-
-fn write_messages(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
-    text.push_str(r#""messages":["#);
-    let mut is_first = true;
-    for (index, message) in request.messages.iter().enumerate() {
-        if message.role == Role::System {
-            continue;
-        }
-        if !is_first {
+/// Writes a field with a list of JSON texts, some of which are marked, and a comma; nothing if the list is empty.
+fn push_marked<'t>(
+    text: &mut String,
+    name: &str,
+    items: impl Iterator<Item = &'t str>,
+    marks: &Marks,
+    end: &str,
+    is_marked: impl Fn(usize) -> bool,
+) {
+    let before = text.len();
+    for (at, item) in items.enumerate() {
+        if at == 0 {
+            text.push_str(&format!(r#""{name}":["#));
+        } else {
             text.push(',');
         }
-        is_first = false;
-        if marks.on_message(index) {
-            marks.append(text, &message.json, "}]}");
+        if is_marked(at) {
+            marks.append(text, item, end);
         } else {
-            text.push_str(&message.json);
+            text.push_str(item);
         }
     }
-    text.push(']');
+    if text.len() > before {
+        text.push_str("],");
+    }
 }

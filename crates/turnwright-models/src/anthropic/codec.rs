@@ -1,18 +1,17 @@
 //! The Anthropic Messages protocol, for the engine.
 
-use serde_json::{Map, Value, json};
-use turnwright_core::trust::TrustTier;
+use serde_json::{Value, json};
 use turnwright_core::{Media, Tool};
 use url::Url;
 
 use super::decode::MessageReader;
 use super::models::WINDOWS;
-use super::{body, describe, messages, options, quirks, strict_tools};
-use crate::decode::{FrameReader, Framing, Reply};
+use super::{body, messages, options, quirks, strict_tools};
+use crate::decode::{FrameReader, Framing};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionMap,
-    OptionType, RequestParts, StrictRules, TypedAnswers, WireMessage, is_common_image, is_pdf,
-    with_ending, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
+    RequestParts, StrictRules, TypedAnswers, WireMessage, is_common_image, is_pdf,
+    provider_tool_type, with_path,
 };
 
 /// The Anthropic Messages protocol, as the type parameter of a [`Model`](crate::Model).
@@ -21,10 +20,10 @@ pub struct AnthropicCodec {
     pub(super) strict_tools: bool,
 }
 
-static INFO: Info = Info {
+pub(super) static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "Anthropic Messages",
-    paths: &["/messages"],
+    path: "/messages",
     environment: Environment {
         keys: &["ANTHROPIC_API_KEY"],
         base_url: "ANTHROPIC_BASE_URL",
@@ -46,7 +45,6 @@ static INFO: Info = Info {
     typed: &[
         ("top_k", OptionType::Count),
         ("service_tier", OptionType::Text),
-        ("mcp_servers", OptionType::List),
         (options::PROMPT_CACHING, OptionType::Bool),
     ],
     typed_answers: TypedAnswers::Prompt,
@@ -54,18 +52,19 @@ static INFO: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool,
+    // A block of the response shows each of them.
+    unseen_content: |_| Vec::new(),
     windows: WINDOWS,
     accepts,
     quirks: quirks::NAMES,
+    counts: &["input", "output", "cached", "cache_write", "reasoning"],
 };
 
 /// Keywords that the API rejects at the root of a schema.
 const UNIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
-    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
-        return Err("a provider tool must be an object with a `type`");
-    };
+    let kind = provider_tool_type(tool)?;
     if kind == "custom" || tool.get("input_schema").is_some() {
         Err(FUNCTION)
     } else {
@@ -89,10 +88,6 @@ impl Codec for AnthropicCodec {
         } else {
             with_path(base, "/v1/messages")
         }
-    }
-
-    fn models_url(&self, endpoint: &Url) -> Url {
-        with_ending(endpoint, "/messages", "/models")
     }
 
     fn tool(&self, tool: &Tool) -> Value {
@@ -129,11 +124,6 @@ impl Codec for AnthropicCodec {
         self.strict_tools.then_some(&strict_tools::RULES)
     }
 
-    /// A block of the response shows each of them.
-    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
-        Vec::new()
-    }
-
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
         messages::write(item, messages);
     }
@@ -153,22 +143,9 @@ impl Codec for AnthropicCodec {
             _ => None,
         };
         ErrorClass {
-            is_overflow: error.is_overflow(&[
-                "prompt is too long",
-                "exceed context limit",
-                "request_too_large",
-            ]),
-            is_quota: false,
             quirks: quirks::from_error(error),
             advice: advice.map(str::to_owned),
+            ..ErrorClass::default()
         }
-    }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        describe::reply(reply)
-    }
-
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        describe::error(body)
     }
 }

@@ -6,7 +6,7 @@ use turnwright_core::media::MediaKind;
 use super::decode::CONTAINER;
 use crate::engine::{
     Assistant, Call, CallResult, EncodedMedia, Item, Layout, Part, Piece, Role, UserPart,
-    WireMessage, text_of,
+    WireMessage,
 };
 
 /// Writes an item.
@@ -21,11 +21,11 @@ pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
             if !blocks.is_empty() {
                 let message = json!({ "role": "user", "content": blocks });
                 let message = WireMessage::new(Role::User, &message);
-                messages.push(counted(message, &user.parts));
+                messages.push(message.of_parts(&user.parts));
             }
         }
         Item::Assistant(assistant) => messages.extend(response(&assistant)),
-        Item::Results(results) => messages.push(result_message(results)),
+        Item::Results(results) => messages.push(result_message(&results)),
     }
 }
 
@@ -113,26 +113,22 @@ fn own_fields(fields: &Map<String, Value>, protocol: &[&str]) -> Map<String, Val
 }
 
 /// Returns the results of all calls of a response, in one message.
-fn result_message(results: Vec<CallResult>) -> WireMessage {
+fn result_message(results: &[CallResult]) -> WireMessage {
     let blocks: Vec<Value> = results.iter().map(result_block).collect();
     let message = json!({ "role": "user", "content": blocks });
-    let parts: Vec<UserPart> = results
-        .into_iter()
-        .flat_map(|result| result.parts)
-        .collect();
-    counted(WireMessage::new(Role::Tool, &message), &parts)
+    let parts = results.iter().flat_map(|result| &result.parts);
+    WireMessage::new(Role::Tool, &message).of_parts(parts)
 }
 
 fn result_block(result: &CallResult) -> Value {
     let content: Vec<Value> = result.parts.iter().filter_map(block).collect();
-    let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
     let mut block = json!({ "type": "tool_result", "tool_use_id": result.id });
     if let Value::Object(fields) = &mut block {
         if !content.is_empty() {
             fields.insert("content".to_owned(), content.into());
         }
         // The API accepts only text in errors.
-        if result.is_error && result.parts.iter().all(is_text) {
+        if result.is_error && result.parts.iter().all(UserPart::is_text) {
             fields.insert("is_error".to_owned(), true.into());
         }
     }
@@ -156,13 +152,4 @@ fn media_block(media: &EncodedMedia) -> Value {
     };
     let source = json!({ "type": "base64", "media_type": media.mime, "data": media.data });
     json!({ "type": kind, "source": source })
-}
-
-/// Sets what the tokens of a message with media are estimated from.
-fn counted(message: WireMessage, parts: &[UserPart]) -> WireMessage {
-    let is_text = |part: &&UserPart| matches!(part, UserPart::Text(_));
-    match parts.iter().filter(|part| !is_text(part)).count() {
-        0 => message,
-        media => message.with_media(text_of(parts), media as u64),
-    }
 }

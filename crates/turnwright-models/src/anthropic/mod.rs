@@ -27,12 +27,10 @@ mod body;
 mod caching;
 mod codec;
 mod decode;
-mod describe;
 mod messages;
 mod models;
 mod options;
 mod quirks;
-mod settings;
 mod strict_tools;
 mod thinking;
 

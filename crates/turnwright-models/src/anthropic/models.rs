@@ -1,5 +1,7 @@
 //! What is known about models, by their names.
 
+use crate::engine::known;
+
 /// Context windows, by prefix of the name.
 pub(super) const WINDOWS: &[(&str, u64)] = &[
     ("claude-3", 200_000),
@@ -72,11 +74,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn max_tokens(self) -> u64 {
-        let fits = MAX_TOKENS
-            .iter()
-            .filter(|(prefix, _)| self.0.starts_with(prefix));
-        let longest = fits.max_by_key(|(prefix, _)| prefix.len());
-        longest.map_or(OTHER_MAX_TOKENS, |(_, tokens)| *tokens)
+        known(MAX_TOKENS, self.0).unwrap_or(OTHER_MAX_TOKENS)
     }
 
     pub(super) fn has_adaptive_thinking(self) -> bool {

@@ -1,8 +1,9 @@
-//! The parameters of a request that only Anthropic Messages has.
+//! The parameters of a request and the settings that only Anthropic Messages has.
 
 use serde_json::Value;
 
 use super::AnthropicCodec;
+use crate::ModelBuilder;
 use crate::engine::Options;
 
 /// Whether requests have marks for the prompt cache. Not a parameter of the API.
@@ -50,16 +51,6 @@ impl Options<AnthropicCodec> {
         self.set("container", container)
     }
 
-    /// Sets the MCP servers that the provider connects to.
-    pub fn mcp_servers(self, servers: impl Into<Value>) -> Self {
-        self.set("mcp_servers", servers)
-    }
-
-    /// Sets how the provider manages the context, for example by clearing old tool results.
-    pub fn context_management(self, context: impl Into<Value>) -> Self {
-        self.set("context_management", context)
-    }
-
     /// Sets whether requests mark stable parts of the prompt for the prompt cache. Default: `true`.
     pub fn prompt_caching(self, enabled: bool) -> Self {
         self.set(PROMPT_CACHING, enabled)
@@ -69,5 +60,19 @@ impl Options<AnthropicCodec> {
     /// the end of the cached prefix. Other marks get the same value.
     pub fn cache_control(self, control: impl Into<Value>) -> Self {
         self.set("cache_control", control)
+    }
+}
+
+impl ModelBuilder<AnthropicCodec> {
+    /// Sets whether tools are sent with `strict: true`: the provider then guarantees that arguments match the schema.
+    /// Default: `false`.
+    ///
+    /// Strict mode accepts only a part of JSON Schema, and a request can have 20 strict tools, with 24 optional properties
+    /// and 16 schemas with alternatives in all. A tool that does not fit is rejected: with an error when the runner is
+    /// built, and with a warning event if it appears later. The message has the JSON pointer of the keyword. Schemas are
+    /// never rewritten.
+    pub fn strict_tools(mut self, strict: bool) -> Self {
+        self.codec.strict_tools = strict;
+        self
     }
 }

@@ -8,7 +8,7 @@ use turnwright_core::{Error, ErrorCode, Tool, ToolContext};
 
 use super::{Anthropic, AnthropicCodec};
 use crate::ModelBuilder;
-use crate::engine::draft::rejection;
+use crate::engine::tests::rejection;
 use crate::engine::{Codec as _, ErrorBody};
 
 fn from_env(text: &[(&str, &str)]) -> Result<Anthropic, Error> {
@@ -231,44 +231,25 @@ fn provider_tools_are_not_functions() {
 
 #[test]
 fn error_responses_are_classified() {
-    let classify = |status, message, names| {
-        AnthropicCodec::default().classify(&ErrorBody {
-            status,
-            message,
-            names,
-        })
+    let error = |status, message| ErrorBody {
+        status,
+        message,
+        names: "invalid_request_error",
     };
     let long = "prompt is too long: 210000 tokens > 200000 maximum";
-    assert!(classify(400, long, "invalid_request_error").is_overflow);
-    assert!(
-        classify(
-            400,
-            "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000",
-            "invalid_request_error"
-        )
-        .is_overflow
-    );
-    assert!(classify(413, "Request exceeds the maximum size", "request_too_large").is_overflow);
-    assert!(
-        !classify(
-            400,
-            "messages: at least one message is required",
-            "invalid_request_error"
-        )
-        .is_overflow
-    );
-    let credit = classify(
-        400,
-        "Your credit balance is too low to access the Anthropic API.",
-        "invalid_request_error",
-    );
-    assert!(credit.advice.unwrap().contains("credit"));
-    assert!(
-        classify(402, "Payment required", "billing_error")
-            .advice
-            .unwrap()
-            .contains("billing")
-    );
+    assert!(error(400, long).is_overflow());
+    let long = "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000";
+    assert!(error(400, long).is_overflow());
+    let too_large = ErrorBody {
+        names: "request_too_large",
+        ..error(413, "Request exceeds the maximum size")
+    };
+    assert!(too_large.is_overflow());
+    assert!(!error(400, "messages: at least one message is required").is_overflow());
+    let advice = |error| AnthropicCodec::default().classify(&error).advice.unwrap();
+    let credit = "Your credit balance is too low to access the Anthropic API.";
+    assert!(advice(error(400, credit)).contains("credit"));
+    assert!(advice(error(402, "Payment required")).contains("billing"));
 }
 
 #[test]

@@ -161,31 +161,20 @@ pub(super) fn open_exchange<'m>(
     messages: &'m [&'m WireMessage],
 ) -> impl Iterator<Item = &'m WireMessage> {
     let mut start = messages.len();
-    let mut end = messages.len();
-    while end > 0 {
+    while let Some(before) = messages.get(..start).filter(|before| !before.is_empty()) {
         // A run of messages that are not of the model, and the responses before it.
-        let before = messages.get(..end).unwrap_or_default();
         let run = before
             .iter()
             .rev()
             .take_while(|message| message.role != Role::Assistant);
-        let (mut length, mut has_results) = (0, false);
-        for message in run {
-            length += 1;
-            has_results |= message.role == Role::Tool;
-        }
+        let length = run.clone().count();
         // A response at the end was paused: it is part of the exchange.
-        if !has_results && length > 0 {
+        if length > 0 && !run.clone().any(|message| message.role == Role::Tool) {
             break;
         }
-        end -= length;
-        let before = messages.get(..end).unwrap_or_default();
-        let responses = before
-            .iter()
-            .rev()
-            .take_while(|message| message.role == Role::Assistant);
-        end -= responses.count();
-        start = end;
+        let responses = before.iter().rev().skip(length);
+        let responses = responses.take_while(|message| message.role == Role::Assistant);
+        start -= length + responses.count();
     }
     messages.iter().skip(start).copied()
 }

@@ -1,20 +1,20 @@
 //! The Chat Completions protocol, for the engine.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
 use super::decode::ChunkReader;
+use super::options::{ReturnReasoning, SystemRole};
 use super::quirks::{self, MAX_COMPLETION_TOKENS, STRICT_ROLES};
-use super::settings::{ReturnReasoning, SystemRole};
 use super::{body, messages};
-use crate::decode::{FrameReader, Reply, provider_tier};
+use crate::decode::{FrameReader, provider_tier};
 use crate::engine::{
     Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionMap,
-    OptionType, Quirks, RequestParts, WireMessage, audio_format, is_common_image, is_pdf, is_quota,
-    openai_parameters, with_ending, with_path,
+    OptionType, Quirks, RequestParts, WireMessage, audio_format, is_common_image, is_pdf,
+    openai_parameters, provider_tool_type,
 };
 
 /// The Chat Completions protocol, as the type parameter of a [`Model`](crate::Model).
@@ -26,10 +26,10 @@ pub struct ChatCompletionsCodec {
     pub(super) max_completion_tokens: Option<bool>,
 }
 
-static INFO: Info = Info {
+pub(super) static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "Chat Completions",
-    paths: &["/chat/completions"],
+    path: "/chat/completions",
     reserved: &["messages", "tools", "functions", "function_call"],
     neutral: &[
         ("temperature", "temperature"),
@@ -45,19 +45,15 @@ static INFO: Info = Info {
         ("parallel_tool_calls", "parallel_tool_calls"),
     ],
     typed: &[
-        ("n", OptionType::Count),
-        ("logprobs", OptionType::Bool),
-        ("top_logprobs", OptionType::Count),
         ("verbosity", OptionType::Text),
         ("service_tier", OptionType::Text),
         ("store", OptionType::Bool),
         ("user", OptionType::Text),
-        ("safety_identifier", OptionType::Text),
         ("prompt_cache_key", OptionType::Text),
-        ("prompt_cache_retention", OptionType::Text),
     ],
     user_names: messages::is_valid_user_name,
     check_provider_tool,
+    unseen_content,
     accepts,
     quirks: quirks::NAMES,
     ..OPENAI
@@ -69,14 +65,24 @@ const SEARCH_OPTIONS: [&str; 3] = ["web_search_options", "search_parameters", "p
 impl OpenAi for ChatCompletionsCodec {}
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
-    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
-        return Err("a provider tool must be an object with a `type`");
-    };
+    let kind = provider_tool_type(tool)?;
     if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() {
         Err(FUNCTION)
     } else {
         Ok(())
     }
+}
+
+fn unseen_content(options: &OptionMap) -> Vec<TrustTier> {
+    let tools = options.provider_tools().iter();
+    let kinds = tools.filter_map(|tool| tool.get("type")?.as_str());
+    let searches = SEARCH_OPTIONS
+        .iter()
+        .any(|name| options.get(name).is_some());
+    kinds
+        .chain(searches.then_some("web_search"))
+        .map(provider_tier)
+        .collect()
 }
 
 /// Returns `true` if most servers with media support accept this media.
@@ -88,26 +94,6 @@ fn accepts(media: &Media) -> bool {
 impl Codec for ChatCompletionsCodec {
     fn info(&self) -> &'static Info {
         &INFO
-    }
-
-    fn endpoint(&self, base: &Url) -> Url {
-        with_path(base, "/chat/completions")
-    }
-
-    fn models_url(&self, endpoint: &Url) -> Url {
-        with_ending(endpoint, "/chat/completions", "/models")
-    }
-
-    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
-        let tools = options.provider_tools().iter();
-        let kinds = tools.filter_map(|tool| tool.get("type")?.as_str());
-        let searches = SEARCH_OPTIONS
-            .iter()
-            .any(|name| options.get(name).is_some());
-        kinds
-            .chain(searches.then_some("web_search"))
-            .map(provider_tier)
-            .collect()
     }
 
     fn tool(&self, tool: &Tool) -> Value {
@@ -134,29 +120,9 @@ impl Codec for ChatCompletionsCodec {
 
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
         ErrorClass {
-            is_overflow: error.is_overflow(&[
-                "context_length_exceeded",
-                "exceed_context_size",
-                "maximum context length",
-            ]),
-            is_quota: is_quota(error),
             quirks: quirks::from_error(error),
-            advice: None,
+            ..ErrorClass::default()
         }
-    }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        let usage = reply.reported_usage.map(
-            |usage| json!({ "input": usage.input, "output": usage.output, "cached": usage.cached }),
-        );
-        let calls = reply.tool_calls.iter().map(|call| {
-            let id = call.id.as_deref().unwrap_or_default();
-            json!({ "id": id, "name": call.name, "arguments": call.arguments })
-        });
-        Map::from_iter([
-            ("usage".to_owned(), usage.unwrap_or_default()),
-            ("tool_calls".to_owned(), calls.collect()),
-        ])
     }
 
     fn quirks_of(&self, endpoint: &Url) -> Quirks {

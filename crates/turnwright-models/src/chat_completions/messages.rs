@@ -6,7 +6,7 @@ use turnwright_core::media::MediaKind;
 
 use super::ChatCompletionsCodec;
 use super::decode::{DETAILS, FIELD, REASONING, REASONING_CONTENT, SECOND, THINKING, split};
-use super::settings::{ReturnReasoning, SystemRole};
+use super::options::{ReturnReasoning, SystemRole};
 use crate::engine::{
     Assistant, Call, EncodedMedia, Item, Role, User, UserPart, WireMessage, text_of,
 };
@@ -33,52 +33,40 @@ pub(super) fn write(codec: &ChatCompletionsCodec, item: Item<'_>, messages: &mut
                 SystemRole::System => "system",
                 SystemRole::Developer => "developer",
             };
-            let message = TextMessage {
-                role,
-                name: None,
-                content: text,
-            };
+            let message = Message::new(role, Some(text.into()));
             messages.push(WireMessage::new(Role::System, &message));
         }
-        Item::User(user) => messages.push(user_message(user)),
+        Item::User(user) => messages.push(user_message(&user)),
         Item::Assistant(assistant) => messages.extend(assistant_message(codec, &assistant)),
         Item::Results(results) => messages.extend(results.iter().map(|result| {
-            let message = ToolMessage {
-                role: "tool",
-                tool_call_id: &result.id,
-                content: &result.text(),
+            let message = Message {
+                tool_call_id: Some(&result.id),
+                ..Message::new("tool", Some(result.text().into()))
             };
             WireMessage::new(Role::Tool, &message)
         })),
     }
 }
 
-fn user_message(user: User<'_>) -> WireMessage {
-    let text = text_of(&user.parts);
-    let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
+fn user_message(user: &User<'_>) -> WireMessage {
     // Text alone is a string; with media, the content is a list of parts.
-    if user.parts.iter().all(is_text) {
-        let message = TextMessage {
-            role: "user",
-            name: user.name,
-            content: &text,
-        };
-        return WireMessage::new(Role::User, &message);
-    }
-    let media = user.parts.iter().filter(|part| !is_text(part)).count();
-    let content: Vec<Value> = user.parts.into_iter().map(content_part).collect();
-    let mut message = json!({ "role": "user", "content": content });
-    if let (Some(name), Value::Object(fields)) = (user.name, &mut message) {
-        fields.insert("name".to_owned(), name.into());
-    }
-    WireMessage::new(Role::User, &message).with_media(text, media as u64)
+    let content = if user.parts.iter().all(UserPart::is_text) {
+        text_of(&user.parts).into()
+    } else {
+        user.parts.iter().map(content_part).collect()
+    };
+    let message = Message {
+        name: user.name,
+        ..Message::new("user", Some(content))
+    };
+    WireMessage::new(Role::User, &message).of_parts(&user.parts)
 }
 
-fn content_part(part: UserPart) -> Value {
+fn content_part(part: &UserPart) -> Value {
     match part {
         UserPart::Text(text) => json!({ "type": "text", "text": text }),
-        UserPart::Custom(value) => value,
-        UserPart::Media(media) => media_part(&media),
+        UserPart::Custom(value) => value.clone(),
+        UserPart::Media(media) => media_part(media),
     }
 }
 
@@ -120,11 +108,10 @@ fn assistant_message(codec: &ChatCompletionsCodec, assistant: &Assistant) -> Opt
         // Only reasoning: no server accepts a message without content.
         return None;
     }
-    let message = AssistantMessage {
-        role: "assistant",
-        content,
+    let message = Message {
         reasoning,
         tool_calls,
+        ..Message::new("assistant", content)
     };
     Some(WireMessage::new(Role::Assistant, &message))
 }
@@ -170,62 +157,43 @@ fn add_reasoning(
     }
 }
 
-fn wire_call(call: &Call) -> WireCall<'_> {
+fn wire_call(call: &Call) -> Value {
     let own = |(name, _): &(&String, &Value)| !PROTOCOL_FIELDS.contains(&name.as_str());
-    let extra = call.fields.iter().filter(own);
-    WireCall {
-        id: &call.id,
-        r#type: "function",
-        function: WireFunction {
-            name: &call.name,
-            arguments: &call.arguments,
-        },
-        extra: extra
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-    }
+    let own = call.fields.iter().filter(own);
+    let mut fields: Map<_, _> = own
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let function = json!({ "name": call.name, "arguments": call.arguments });
+    fields.insert("id".to_owned(), call.id.as_str().into());
+    fields.insert("type".to_owned(), "function".into());
+    fields.insert("function".to_owned(), function);
+    fields.into()
 }
 
-/// A message of text.
 #[derive(Serialize)]
-struct TextMessage<'a> {
-    role: &'a str,
+struct Message<'a> {
+    role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    content: &'a str,
-}
-
-/// The result of a call.
-#[derive(Serialize)]
-struct ToolMessage<'a> {
-    role: &'static str,
-    tool_call_id: &'a str,
-    content: &'a str,
-}
-
-/// A response of the model.
-#[derive(Serialize)]
-struct AssistantMessage<'a> {
-    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
     /// `null` next to calls, as in OpenAI's own responses. Every server accepts that.
     content: Option<Value>,
     #[serde(flatten)]
     reasoning: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<WireCall<'a>>,
+    tool_calls: Vec<Value>,
 }
 
-#[derive(Serialize)]
-struct WireCall<'a> {
-    id: &'a str,
-    r#type: &'static str,
-    function: WireFunction<'a>,
-    #[serde(flatten)]
-    extra: Map<String, Value>,
-}
-
-#[derive(Serialize)]
-struct WireFunction<'a> {
-    name: &'a str,
-    arguments: &'a str,
+impl Message<'_> {
+    fn new(role: &'static str, content: Option<Value>) -> Self {
+        Message {
+            role,
+            name: None,
+            tool_call_id: None,
+            content,
+            reasoning: Map::new(),
+            tool_calls: Vec::new(),
+        }
+    }
 }

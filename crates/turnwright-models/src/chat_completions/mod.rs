@@ -18,13 +18,12 @@ mod decode;
 mod messages;
 mod options;
 mod quirks;
-mod settings;
 
 #[cfg(test)]
 mod tests;
 
 pub use codec::ChatCompletionsCodec;
-pub use settings::{ReturnReasoning, SystemRole};
+pub use options::{ReturnReasoning, SystemRole};
 
 use crate::engine::Model;
 

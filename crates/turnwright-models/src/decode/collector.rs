@@ -1,7 +1,5 @@
 //! Assembles a reply from its pieces.
 
-use std::fmt;
-
 use super::delta::Delta;
 use super::finish::Finish;
 use super::reply::{Reply, ReplyCall};
@@ -19,7 +17,7 @@ const MAX_AHEAD: usize = 1_024;
 /// collector.add(Delta::Text("lo".to_owned()));
 /// assert_eq!(collector.into_reply().text, "Hello");
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Collector {
     reply: Reply,
     /// Whether a call began after the last finish reason.
@@ -137,10 +135,4 @@ fn call_at(calls: &mut Vec<ReplyCall>, slot: usize) -> Option<&mut ReplyCall> {
         calls.resize_with(slot + 1, ReplyCall::default);
     }
     calls.get_mut(slot)
-}
-
-impl fmt::Debug for Collector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Collector").field(&self.reply).finish()
-    }
 }

@@ -1,5 +1,6 @@
 //! Turns the bytes of a response into deltas.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -8,9 +9,8 @@ use turnwright_core::{Error, ErrorCode};
 use super::delta::Delta;
 use super::format::{Format, FormatDetector, Framing};
 use super::lines::ObjectParser;
-use super::reader::FrameReader;
 use super::server_error::too_large;
-use crate::sse::{self, EventParser};
+use super::sse::{self, EventParser};
 
 /// The default for [`Decoder::max_body`].
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -28,12 +28,67 @@ pub struct Decoder {
 enum State {
     /// The format is not known yet.
     Detecting(FormatDetector),
-    Events(EventParser),
-    Objects(ObjectParser),
+    Frames(Frames),
     Json(Vec<u8>),
     /// Nothing follows.
     Done,
     Failed(Error),
+}
+
+/// Reads the frames of one response: events or lines of a stream, or one body.
+pub trait FrameReader: Send {
+    /// Reads a frame of a stream. `name` is the event type, or empty. Returns whether it is the last frame.
+    ///
+    /// # Errors
+    /// `E_MODEL_SERVER_ERROR` if the server reports an error, `E_WIRE_ERROR` if the frame does not follow the
+    /// protocol.
+    fn frame(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error>;
+
+    /// Reads a body that is not streamed. The decoder adds [`Delta::Done`].
+    ///
+    /// # Errors
+    /// See [`FrameReader::frame`].
+    fn body(&mut self, text: &str, deltas: &mut Vec<Delta>) -> Result<(), Error>;
+
+    /// Reads the end of a stream that had no last frame.
+    ///
+    /// # Errors
+    /// See [`FrameReader::frame`].
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
+        let _ = deltas;
+        Ok(())
+    }
+
+    /// Returns what the provider expects back with this response, as far as it arrived. Called once, at the end.
+    fn take_state(&mut self) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+/// The frames of a stream.
+enum Frames {
+    Events(EventParser),
+    Objects(ObjectParser),
+}
+
+impl Frames {
+    /// Returns the next frame with its event type, or `None` once `piece` is empty.
+    fn next(&mut self, piece: &mut &[u8]) -> Result<Option<(Cow<'static, str>, String)>, Error> {
+        Ok(match self {
+            Frames::Events(parser) => parser
+                .next_event(piece)?
+                .map(|event| (event.name, event.data)),
+            Frames::Objects(parser) => parser.next_object(piece)?.map(|data| ("".into(), data)),
+        })
+    }
+
+    /// Returns the last frame if its end is missing.
+    fn finish(&mut self) -> Result<Option<(Cow<'static, str>, String)>, Error> {
+        Ok(match self {
+            Frames::Events(parser) => parser.finish()?.map(|event| (event.name, event.data)),
+            Frames::Objects(parser) => parser.finish()?.map(|data| ("".into(), data)),
+        })
+    }
 }
 
 impl Decoder {
@@ -97,8 +152,12 @@ impl Decoder {
             };
             let head = detector.head().to_vec();
             self.state = match format {
-                Format::Events => State::Events(EventParser::new().limit(self.max_event)),
-                Format::Objects => State::Objects(ObjectParser::new(self.max_event)),
+                Format::Events => {
+                    State::Frames(Frames::Events(EventParser::new().limit(self.max_event)))
+                }
+                Format::Objects => {
+                    State::Frames(Frames::Objects(ObjectParser::new(self.max_event)))
+                }
                 Format::Json => State::Json(Vec::new()),
             };
             self.decode(&head, deltas)?;
@@ -108,20 +167,11 @@ impl Decoder {
 
     fn decode(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         match &mut self.state {
-            State::Events(parser) => {
-                while let Some(event) = parser.next_event(&mut bytes)? {
-                    if self.reader.frame(&event.name, &event.data, deltas)? {
+            State::Frames(frames) => {
+                while let Some((name, data)) = frames.next(&mut bytes)? {
+                    if self.reader.frame(&name, &data, deltas)? {
                         self.state = State::Done;
-                        return Ok(());
-                    }
-                }
-                Ok(())
-            }
-            State::Objects(parser) => {
-                while let Some(object) = parser.next_object(&mut bytes)? {
-                    if self.reader.frame("", &object, deltas)? {
-                        self.state = State::Done;
-                        return Ok(());
+                        break;
                     }
                 }
                 Ok(())
@@ -142,18 +192,9 @@ impl Decoder {
     fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         match &mut self.state {
             State::Detecting(detector) => return Err(detector.unknown()),
-            State::Events(parser) => {
-                let is_last = match parser.finish()? {
-                    Some(event) => self.reader.frame(&event.name, &event.data, deltas)?,
-                    None => false,
-                };
-                if !is_last {
-                    self.reader.end(deltas)?;
-                }
-            }
-            State::Objects(parser) => {
-                let is_last = match parser.finish()? {
-                    Some(object) => self.reader.frame("", &object, deltas)?,
+            State::Frames(frames) => {
+                let is_last = match frames.finish()? {
+                    Some((name, data)) => self.reader.frame(&name, &data, deltas)?,
                     None => false,
                 };
                 if !is_last {

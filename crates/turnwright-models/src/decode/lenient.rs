@@ -13,10 +13,9 @@ use serde::de::{
     Visitor,
 };
 use serde_json::Value;
-use serde_json::value::RawValue;
-use turnwright_core::ErrorCode;
 
-use super::server_error::{EXCERPT, excerpt};
+use super::fields::as_index;
+use super::server_error::{EXCERPT, excerpt, unreadable};
 
 /// The maximum number of items in one list. An item of two bytes can take hundreds in memory.
 const MAX_ITEMS: usize = 1_000;
@@ -48,11 +47,6 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         self.access.next_value()
     }
 
-    /// Returns the JSON text of the value, without reading what is in it; `None` for `null`.
-    pub(crate) fn raw(self) -> Result<Option<&'de RawValue>, A::Error> {
-        self.access.next_value()
-    }
-
     /// Returns the value unchanged; `None` for `null`.
     pub(crate) fn value(self) -> Result<Option<Value>, A::Error> {
         self.access.next_value()
@@ -80,10 +74,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         match self.any()? {
             Any::Text(text) => Ok(text.parse().ok()),
             Any::Other(Value::Null) => Ok(None),
-            Any::Other(Value::Number(number)) => Ok(number.as_u64().or_else(|| {
-                let float = number.as_f64().filter(|float| *float >= 0.0)?;
-                Some(float as u64)
-            })),
+            Any::Other(Value::Number(number)) => Ok(as_index(&number)),
             other => Err(other.invalid(&"an index")),
         }
     }
@@ -140,14 +131,12 @@ impl<'a> Any<'a> {
     /// Returns the error for a value of the wrong type.
     pub(crate) fn invalid<E: Error>(&self, expected: &dyn Expected) -> E {
         let found = match self {
-            Any::Text(text) => Unexpected::Str(text),
-            Any::List(_) => Unexpected::Seq,
-            Any::Other(Value::Bool(value)) => Unexpected::Bool(*value),
-            Any::Other(Value::Number(_)) => Unexpected::Other("number"),
-            Any::Other(Value::Null) => Unexpected::Unit,
-            Any::Other(_) => Unexpected::Map,
+            Any::Text(_) => "text",
+            Any::List(_) => "a list",
+            Any::Other(Value::Object(_)) => "an object",
+            Any::Other(_) => "a number, a boolean or null",
         };
-        E::invalid_type(found, expected)
+        E::invalid_type(Unexpected::Other(found), expected)
     }
 }
 
@@ -316,22 +305,4 @@ pub(crate) fn parse<'c, 'a, T: Object<'a>>(
         }
     })?;
     Ok(object.get_or_insert_default())
-}
-
-/// Returns the error for a frame or a body that cannot be parsed. `begins` is its text; empty if it must not be quoted.
-pub(crate) fn unreadable(what: &str, why: &str, begins: &str) -> turnwright_core::Error {
-    let begins = match begins {
-        "" => String::new(),
-        text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
-    };
-    let message = format!("{what} cannot be parsed: {why}{begins}");
-    turnwright_core::Error::new(ErrorCode::WIRE_ERROR, message)
-}
-
-/// Parses a list of objects, or returns `None` if it is not one.
-pub(crate) fn parse_list<'a, T: Object<'a>>(text: &'a str) -> Option<Vec<T>> {
-    let mut list = None;
-    let mut json = serde_json::Deserializer::from_str(text);
-    ListSeed(&mut list).deserialize(&mut json).ok()?;
-    list
 }

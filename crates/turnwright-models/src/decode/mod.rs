@@ -29,29 +29,30 @@ mod collector;
 mod decoder;
 mod delta;
 mod extent;
+mod fields;
 mod finish;
 mod format;
-mod function;
 mod lenient;
 mod lines;
-mod provider_content;
-mod reader;
 mod reply;
 mod server_error;
+pub(crate) mod sse;
 mod usage;
 
 pub use collector::Collector;
+pub(crate) use decoder::FrameReader;
 pub use decoder::{Decoder, MAX_BODY};
 pub use delta::Delta;
+pub(crate) use delta::{cited, provider_content, provider_tier};
 pub(crate) use extent::Extent;
+pub(crate) use fields::Fields;
 pub use finish::{Cut, Finish};
 pub(crate) use format::Framing;
-pub(crate) use function::Function;
-pub(crate) use lenient::{Any, Field, Object, parse, parse_list, unreadable};
-pub(crate) use provider_content::{cited, provider_content, provider_tier};
-pub(crate) use reader::FrameReader;
+pub(crate) use lenient::{Any, Field, Object, parse};
 pub use reply::{Reply, ReplyCall};
 pub use server_error::error_message;
-pub(crate) use server_error::{EXCERPT, excerpt, looks_like, reported, too_large, wrong_protocol};
+pub(crate) use server_error::{
+    EXCERPT, at_most, excerpt, looks_like, reported, too_large, unreadable, wrong_protocol,
+};
 pub use usage::ReportedUsage;
 pub(crate) use usage::count;

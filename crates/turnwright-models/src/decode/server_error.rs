@@ -2,6 +2,7 @@
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
+use turnwright_core::schema::escape;
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
 /// The maximum number of characters of a server's message.
@@ -174,20 +175,18 @@ fn page_title(text: &str) -> String {
 
 /// Returns at most `limit` characters of a text, on one line, with invisible characters escaped.
 pub(crate) fn excerpt(text: &str, limit: usize) -> String {
-    let text = text.trim();
-    let mut out = String::new();
-    let mut chars = text.chars();
-    for c in chars.by_ref().take(limit) {
-        match c {
-            '"' | '\'' | '\\' => out.push(c),
-            '\n' | '\r' | '\t' => out.push(' '),
-            _ => out.extend(c.escape_debug()),
-        }
+    escape(&text.trim().replace(['\n', '\r', '\t'], " "), limit)
+}
+
+/// Checks a number of things in a response. Tiny ones take hundreds of times their bytes in memory, and every call would be
+/// executed.
+pub(crate) fn at_most(max: usize, count: usize, what: &str) -> Result<(), Error> {
+    if count <= max {
+        return Ok(());
     }
-    if chars.next().is_some() {
-        out.push('…');
-    }
-    out
+    Err(too_large(format!(
+        "the response has more than {max} {what}"
+    )))
 }
 
 /// Returns the error for a response that exceeds a limit. A retry would exceed it too.
@@ -235,4 +234,14 @@ pub(crate) fn wrong_protocol(what: &str, text: &str) -> Error {
 /// Returns the error for a body that is no response of a model. A retry would not help.
 pub(super) fn no_response(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)
+}
+
+/// Returns the error for a frame or a body that cannot be parsed. `begins` is its text; empty if it must not be quoted.
+pub(crate) fn unreadable(what: &str, why: &str, begins: &str) -> Error {
+    let begins = match begins {
+        "" => String::new(),
+        text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
+    };
+    let message = format!("{what} cannot be parsed: {why}{begins}");
+    Error::new(ErrorCode::WIRE_ERROR, message)
 }

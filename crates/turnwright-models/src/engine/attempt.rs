@@ -9,14 +9,13 @@ use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Error};
 use url::Url;
 
-use super::codec::Encoded;
+use super::codec::{Encoded, Quirks};
 use super::failure::Failure;
 use super::live_output::LiveOutput;
-use super::quirks::Quirks;
+use super::per_turn::warn_once;
 use super::reading::{Reading, from_now, too_long, until};
 use super::server::Server;
 use super::think_tags::ThinkTags;
-use super::warnings::warn_once;
 use crate::decode::{Collector, Decoder, Reply};
 use crate::http::Request;
 use crate::retry::Next;
@@ -53,7 +52,8 @@ impl Server {
         let mut sent;
         let failed = loop {
             sent = Instant::now();
-            let request = self.request(url, body.clone());
+            let mut request = Request::new(url.clone(), body.clone());
+            request.headers.clone_from(&self.headers);
             let attempt = self.attempt(request, &mut output, &mut collector, &mut state);
             let Err(failure) = attempt.await else {
                 let mut known = self.quirks.lock();
@@ -146,13 +146,6 @@ impl Server {
         let result = reading.run(response.body, alarm).await;
         *state = decoder.take_state();
         result
-    }
-
-    /// Returns a request with the headers of the server.
-    fn request(&self, url: &Url, body: Bytes) -> Request {
-        let mut request = Request::new(url.clone(), body);
-        request.headers.clone_from(&self.headers);
-        request
     }
 
     /// Returns the error without secrets, including its causes.

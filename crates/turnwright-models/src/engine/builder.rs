@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, Media, ModelSettings};
 
-use super::codec::Codec;
+use super::codec::{Codec, HasCodec};
 use super::model::{Engine, Model, check};
 use super::options::Options;
 use super::parameters::no_model;
@@ -50,25 +50,15 @@ pub struct ModelBuilder<C> {
 }
 
 impl<C: Codec + Default> ModelBuilder<C> {
-    /// Creates a builder for the server at a base URL.
-    pub(crate) fn new(base_url: String) -> Self {
-        ModelBuilder::at(C::default(), base_url)
-    }
-
-    /// Reads the configuration from the environment.
-    pub(crate) fn from_env() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok())
-    }
-
     /// Reads the configuration from variables.
     pub(crate) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
         ModelBuilder::with_codec(C::default(), env)
     }
 }
 
-impl<C: Codec> ModelBuilder<C> {
+impl<C: HasCodec> ModelBuilder<C> {
     /// Creates a builder for the server at a base URL.
-    fn at(codec: C, base_url: String) -> Self {
+    pub(crate) fn at(codec: C, base_url: String) -> Self {
         ModelBuilder {
             codec,
             base_url,
@@ -87,13 +77,9 @@ impl<C: Codec> ModelBuilder<C> {
 
     /// Creates a builder that reads its configuration from variables.
     pub(crate) fn with_codec(codec: C, env: impl Fn(&str) -> Option<String>) -> Self {
-        let info = codec.info();
-        let var = |name: &str| {
-            let value = env(name)?.trim().to_owned();
-            let value = codec.read_variable(name, value);
-            (!value.is_empty()).then_some(value)
-        };
-        let base_url = var(info.environment.base_url);
+        let info = codec.codec().info();
+        let var = |name: &str| Some(env(name)?.trim().to_owned()).filter(|value| !value.is_empty());
+        let base_url = var(info.environment.base_url).map(|url| codec.codec().base_url(url));
         // The provider requires a key; another server may not.
         let needs_key = base_url.is_none() && !info.environment.keys.is_empty();
         let api_key = info.environment.keys.iter().find_map(|name| var(name));
@@ -320,7 +306,8 @@ impl<C: Codec> ModelBuilder<C> {
     }
 
     fn engine(self) -> Result<Engine, Error> {
-        let info = self.codec.info();
+        let codec = self.codec.into_codec();
+        let info = codec.info();
         if self.needs_key && self.api_key.is_none() {
             let key = info.environment.keys.first().copied().unwrap_or_default();
             let message = format!(
@@ -332,7 +319,7 @@ impl<C: Codec> ModelBuilder<C> {
         let options = self.options.into_map();
         options.check(info)?;
         check(&self.model_settings, info)?;
-        let endpoint = endpoint(&self.codec, &self.base_url, &self.query)?;
+        let endpoint = endpoint(&*codec, &self.base_url, &self.query)?;
         let address = without_secrets(&endpoint).into();
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         let fixed = info.headers.iter().copied();
@@ -356,9 +343,9 @@ impl<C: Codec> ModelBuilder<C> {
         let name = self
             .name
             .unwrap_or_else(|| provider(&endpoint, info.provider));
-        let quirks = self.codec.quirks_of(&endpoint);
         let server = Server {
-            codec: Box::new(self.codec),
+            quirks: Mutex::new(codec.quirks_of(&endpoint)),
+            codec,
             address,
             headers,
             redactor,
@@ -366,7 +353,6 @@ impl<C: Codec> ModelBuilder<C> {
             settings: self.settings,
             name,
             tools: WrittenTools::default(),
-            quirks: Mutex::new(quirks),
             endpoint,
         };
         Ok(Engine {

@@ -1,20 +1,23 @@
 //! What a protocol adds to the engine: how to encode a request, decode a response and classify an error.
+//!
+//! The engine is not generic over the protocol: `Model<C>` is a thin typed shell around an engine with a boxed codec,
+//! so that five protocols do not compile five engines.
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, ModelSettings, Tool};
 use url::Url;
 
 use super::item::Item;
 use super::options::OptionMap;
-use super::quirks::Quirks;
+use super::server::{with_ending, with_path};
 use super::settings::TypedAnswers;
 use super::strict_schema::StrictRules;
 use super::wire_message::WireMessage;
-use crate::decode::{FrameReader, Framing, Reply};
+use crate::decode::{FrameReader, Framing};
 
 /// A wire protocol. Holds the settings that only this protocol has.
 ///
@@ -23,14 +26,15 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Returns the constants of the protocol.
     fn info(&self) -> &'static Info;
 
-    /// Returns the value of an environment variable in the form that the builder takes.
-    fn read_variable(&self, name: &str, value: String) -> String {
-        let _ = name;
+    /// Returns the value of the environment variable of the base URL as a base URL.
+    fn base_url(&self, value: String) -> String {
         value
     }
 
     /// Returns the URL below a base URL that identifies the server, and to which requests are sent by default.
-    fn endpoint(&self, base: &Url) -> Url;
+    fn endpoint(&self, base: &Url) -> Url {
+        with_path(base, self.info().path)
+    }
 
     /// Returns the URL of a request.
     fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
@@ -39,7 +43,9 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns the URL of the list of models, next to the endpoint.
-    fn models_url(&self, endpoint: &Url) -> Url;
+    fn models_url(&self, endpoint: &Url) -> Url {
+        with_ending(endpoint, self.info().path, "/models")
+    }
 
     /// Returns a tool in the form of the protocol, with the schema that is enforced.
     fn tool(&self, tool: &Tool) -> Value;
@@ -55,10 +61,6 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns the tiers of what tools of the provider may return for a request without a trace in the response. Every
-    /// protocol must decide this: with a default, what a wrapper forgot would count as trusted.
-    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier>;
-
     /// Writes one item of the prompt as messages.
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>);
 
@@ -68,28 +70,34 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Creates the reader of one response.
     fn reader(&self) -> Box<dyn FrameReader>;
 
-    /// Returns `true` for an error that means a wrong key, if its status is neither 401 nor 403.
-    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
-        let _ = error;
-        false
-    }
-
     /// Classifies an error response.
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass;
-
-    /// Returns the parts of a reply that `wire decode` prints besides those that all protocols have.
-    fn describe(&self, reply: &Reply) -> Map<String, Value>;
-
-    /// Returns the parts of an error body that `wire decode` prints besides the status.
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        let _ = body;
-        Map::new()
-    }
 
     /// Returns the quirks that a server with this address has from the start.
     fn quirks_of(&self, endpoint: &Url) -> Quirks {
         let _ = endpoint;
         Quirks::default()
+    }
+}
+
+/// The type parameter of a model: a protocol, or one that is chosen at run time.
+///
+/// Public only as a bound: this module is private.
+pub trait HasCodec: Send + Sync + 'static {
+    /// Returns the protocol.
+    fn codec(&self) -> &dyn Codec;
+
+    /// Returns the protocol for a server.
+    fn into_codec(self) -> Box<dyn Codec>;
+}
+
+impl<C: Codec> HasCodec for C {
+    fn codec(&self) -> &dyn Codec {
+        self
+    }
+
+    fn into_codec(self) -> Box<dyn Codec> {
+        Box::new(self)
     }
 }
 
@@ -100,8 +108,8 @@ pub struct Info {
     pub(crate) name: &'static str,
     /// The name of the protocol in messages.
     pub(crate) title: &'static str,
-    /// How the paths of its requests end.
-    pub(crate) paths: &'static [&'static str],
+    /// The path of its requests below a base URL.
+    pub(crate) path: &'static str,
     /// The variables of the environment.
     pub(crate) environment: Environment,
     /// The provider's own base URL.
@@ -129,12 +137,16 @@ pub struct Info {
     pub(crate) finish_is_last: bool,
     /// Checks a tool that runs at the provider. A function is not one.
     pub(crate) check_provider_tool: fn(&Value) -> Result<(), &'static str>,
+    /// The tiers of what tools of the provider may return for a request without a trace in the response.
+    pub(crate) unseen_content: fn(&OptionMap) -> Vec<TrustTier>,
     /// Context windows of models, by prefix of their names. The longest match wins.
     pub(crate) windows: &'static [(&'static str, u64)],
     /// Which media servers accept by default.
     pub(crate) accepts: fn(&Media) -> bool,
     /// The names of quirks, by bit.
     pub(crate) quirks: &'static [&'static str],
+    /// The token counts that `wire decode` prints.
+    pub(crate) counts: &'static [&'static str],
 }
 
 /// The environment variables of a protocol.
@@ -174,6 +186,59 @@ pub struct RequestParts<'a> {
     pub(crate) answer: Option<AnswerSchema<'a>>,
     pub(crate) messages: &'a [&'a WireMessage],
     pub(crate) quirks: Quirks,
+}
+
+impl RequestParts<'_> {
+    /// Returns about how long the body is.
+    pub(crate) fn length(&self) -> usize {
+        let tools = self.tools.iter().map(|tool| tool.len() + 1);
+        let messages = self.messages.iter().map(|message| message.json.len() + 1);
+        tools.chain(messages).sum::<usize>() + 512
+    }
+
+    /// Returns the settings that the protocol has parameters for, under their names there, in the order of
+    /// [`Info::neutral`].
+    pub(crate) fn settings(&self, info: &Info) -> impl Iterator<Item = (&'static str, Value)> {
+        let all = info.neutral.iter();
+        all.filter_map(|(name, setting)| Some((*name, setting_of(self.settings, setting)?)))
+    }
+
+    /// Names the settings that the protocol has no parameter for.
+    pub(crate) fn unsupported(&self, info: &Info) -> Option<String> {
+        let names = [
+            "stop_sequences",
+            "seed",
+            "presence_penalty",
+            "frequency_penalty",
+        ];
+        let is_sent = |name: &str| info.neutral.iter().any(|(_, setting)| *setting == name);
+        let unsent = names
+            .iter()
+            .filter(|name| !is_sent(name) && setting_of(self.settings, name).is_some());
+        let unsent: Vec<String> = unsent.map(|name| format!("`{name}`")).collect();
+        (!unsent.is_empty()).then(|| {
+            let (title, unsent) = (info.title, unsent.join(", "));
+            format!(
+                "these settings are not sent, because {title} has no parameter for them: {unsent}"
+            )
+        })
+    }
+}
+
+/// Returns the value of a setting that all protocols write alike.
+fn setting_of(settings: &ModelSettings, name: &str) -> Option<Value> {
+    match name {
+        "temperature" => settings.temperature.map(Value::from),
+        "top_p" => settings.top_p.map(Value::from),
+        "max_output_tokens" => settings.max_output_tokens.map(Value::from),
+        "stop_sequences" => settings.stop_sequences.clone().map(Value::from),
+        "seed" => settings.seed.map(Value::from),
+        "presence_penalty" => settings.presence_penalty.map(Value::from),
+        "frequency_penalty" => settings.frequency_penalty.map(Value::from),
+        "reasoning_effort" => Some(settings.reasoning_effort.as_ref()?.as_str().into()),
+        "parallel_tool_calls" => settings.parallel_tool_calls.map(Value::from),
+        _ => None,
+    }
 }
 
 /// The form of a typed answer.
@@ -218,21 +283,76 @@ impl ErrorBody<'_> {
         self.message.contains(text) || self.names.contains(text)
     }
 
-    /// Returns `true` if the status is that of a request that is too long, and the error mentions one of these texts.
-    pub(crate) fn is_overflow(&self, texts: &[&str]) -> bool {
-        matches!(self.status, 400 | 413 | 422) && texts.iter().any(|text| self.mentions(text))
+    /// Returns `true` if the prompt does not fit the context window.
+    pub(crate) fn is_overflow(&self) -> bool {
+        let is_too_long = OVERFLOW.iter().any(|text| self.mentions(text));
+        matches!(self.status, 400 | 413 | 422) && is_too_long
+    }
+
+    /// Returns `true` if the account has no credit left: waiting does not help.
+    pub(crate) fn is_quota(&self) -> bool {
+        self.status == 429 && self.mentions("insufficient_quota")
     }
 }
 
-/// What an error response means.
+/// How servers say that a prompt does not fit the context window.
+const OVERFLOW: [&str; 12] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "exceeds the context window",
+    "exceeds the context length",
+    "exceeds the available context",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
+    "maximum context length",
+    "maximum prompt length",
+    "prompt is too long",
+    "request_too_large",
+    "longer than the context length",
+];
+
+/// What an error response means, besides what its status says.
 #[derive(Debug, Default)]
 pub struct ErrorClass {
-    /// The prompt does not fit the context window.
-    pub(crate) is_overflow: bool,
-    /// The account has no credit left: waiting does not help.
-    pub(crate) is_quota: bool,
+    /// The key is wrong.
+    pub(crate) is_wrong_key: bool,
     /// A quirk that the error reveals.
     pub(crate) quirks: Quirks,
     /// What to do, if the protocol knows better than the status.
     pub(crate) advice: Option<String>,
+}
+
+/// A set of quirks: deviations of a server from its protocol, learned from its errors. Each protocol names its own, by bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quirks(u8);
+
+impl Quirks {
+    /// The quirk with this bit.
+    pub(crate) const fn bit(bit: u8) -> Self {
+        Quirks(1 << bit)
+    }
+
+    /// Adds the quirks of another set.
+    #[must_use]
+    pub(crate) const fn union(self, other: Self) -> Self {
+        Quirks(self.0 | other.0)
+    }
+
+    /// Adds a quirk if a condition holds.
+    #[must_use]
+    pub(crate) const fn with_if(self, quirk: Self, condition: bool) -> Self {
+        if condition { self.union(quirk) } else { self }
+    }
+
+    /// Returns `true` if it has all of these quirks.
+    pub(crate) const fn has(self, quirks: Self) -> bool {
+        self.0 & quirks.0 == quirks.0
+    }
+
+    /// Returns the names of its quirks.
+    pub(super) fn names(self, names: &[&str]) -> String {
+        let known = (0_u8..).zip(names);
+        let own = known.filter(|(bit, _)| self.has(Quirks::bit(*bit)));
+        own.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+    }
 }

@@ -20,7 +20,7 @@ pub(super) fn check(
     messages: &[&WireMessage],
 ) -> Result<(), Error> {
     let model = parameters.model_name();
-    let known = || known(server.codec.info().windows, model);
+    let known = || known(server.codec.info().windows, base_name(model));
     let Some(window) = server.settings.window.or_else(known) else {
         return Ok(());
     };
@@ -33,7 +33,7 @@ pub(super) fn check(
         .iter()
         .map(|message| message.tokens(name) + TOKENS_PER_MESSAGE)
         .sum();
-    let answer = parameters.max_output();
+    let answer = parameters.settings.max_output_tokens.unwrap_or(0);
     let all = tools.saturating_add(text).saturating_add(answer);
     if all <= window {
         return Ok(());
@@ -50,9 +50,8 @@ pub(super) fn check(
     Err(Error::new(ErrorCode::CONTEXT_WINDOW_EXCEEDED, message))
 }
 
-/// Returns the window of a model. The longest prefix of its name wins.
-fn known(windows: &[(&str, u64)], model: &str) -> Option<u64> {
-    let name = base_name(model);
+/// Returns what is known about the tokens of a model. The longest prefix of its name wins.
+pub(crate) fn known(windows: &[(&str, u64)], name: &str) -> Option<u64> {
     let fits = windows.iter().filter(|(known, _)| name.starts_with(known));
     let longest = fits.max_by_key(|(known, _)| known.len());
     longest.map(|(_, window)| *window)
@@ -65,7 +64,7 @@ fn base_name(model: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::known;
+    use super::{base_name, known};
 
     const WINDOWS: &[(&str, u64)] = &[
         ("gpt-4", 8_192),
@@ -88,7 +87,7 @@ mod tests {
             ("", None),
         ];
         for (model, window) in cases {
-            assert_eq!(known(WINDOWS, model), window, "{model}");
+            assert_eq!(known(WINDOWS, base_name(model)), window, "{model}");
         }
     }
 }

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
-use turnwright_core::dispatch::{FinishReason, ModelUsage, ToolCallWriter};
+use turnwright_core::dispatch::{FinishReason, ModelRequest, ModelUsage, ToolCallWriter};
 use turnwright_core::event::Level;
 use turnwright_core::record::{Message, ProviderState, ResponseRef};
 use turnwright_core::render::Renderer;
 use turnwright_core::transcript::{SystemPrompt, Transcript};
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind, TurnContext, Usage};
 
-use super::alternatives::Alternatives;
 use super::attempt::Exchange;
-use super::codec::{AnswerSchema, RequestParts};
+use super::codec::{AnswerSchema, Quirks, RequestParts};
 use super::context_window;
 use super::live_output::{LiveOutput, Streamed};
 use super::model::Engine;
 use super::options::OptionMap;
+use super::parameters::Parameters;
+use super::per_turn::Alternatives;
 use super::prompt::PromptWriter;
-use super::quirks::Quirks;
 use super::server::Server;
 use super::settings::TypedAnswers;
 use super::tools;
@@ -86,14 +86,11 @@ impl Engine {
         let (tools, options) = (tools.texts, &parameters.options);
         let messages: Vec<&WireMessage> = prompt.transcript.messages().collect();
         context_window::check(server, &parameters, &tools, &messages)?;
-        let how = self.typed_answers();
-        let name = ctx
-            .turn()
-            .answer_format()
-            .map(|format| schema_name(format.name()));
+        let format = ctx.turn().answer_format();
+        let name = format.map(|format| schema_name(format.name()));
         let answer = name
             .as_deref()
-            .and_then(|name| answer_schema(ctx.turn(), options, how, name));
+            .and_then(|name| self.answer_schema(ctx.turn(), options, name));
         let model = parameters.model_name();
         let streams = options.streams();
         let url = codec.url(&server.endpoint, model, streams);
@@ -110,17 +107,48 @@ impl Engine {
                 quirks,
             })
         };
+        ctx.reporter().request(self.request(&parameters, streams));
         let mut exchange = server.exchange(ctx, &url, write).await;
         exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
-        let unseen = codec.unseen_content(options);
+        let unseen = (codec.info().unseen_content)(options);
         exchange.reply.provider_content.extend(unseen);
         self.settle(ctx, exchange, prompt).await
+    }
+
+    /// Returns what is asked, for traces and metrics.
+    fn request(&self, parameters: &Parameters, streams: bool) -> ModelRequest {
+        let endpoint = &self.server.endpoint;
+        let server = endpoint.host_str().zip(endpoint.port_or_known_default());
+        let mut request = ModelRequest::default();
+        request.provider = Some(self.server.name.as_str().into());
+        request.model = Some(parameters.model_name().into());
+        request.server = server.map(|(host, port)| (host.into(), port));
+        request.streams = Some(streams);
+        request.settings = parameters.settings.clone();
+        request
     }
 
     fn typed_answers(&self) -> TypedAnswers {
         let server = &*self.server;
         let default = server.codec.info().typed_answers;
         server.settings.typed.unwrap_or(default)
+    }
+
+    /// Returns the schema of a typed answer, if it belongs into the request and no option sets it.
+    fn answer_schema<'a>(
+        &self,
+        turn: &'a TurnContext,
+        options: &OptionMap,
+        name: &'a str,
+    ) -> Option<AnswerSchema<'a>> {
+        let schema = turn.answer_format()?.schema().document();
+        let schema = match self.typed_answers() {
+            _ if options.has("response_format") => return None,
+            TypedAnswers::JsonSchema => Some(schema),
+            TypedAnswers::JsonObject => None,
+            TypedAnswers::Prompt => return None,
+        };
+        Some(AnswerSchema { name, schema })
     }
 
     /// Adds new records to the prompt.
@@ -257,6 +285,8 @@ impl Engine {
         usage.duration = Some(sent.elapsed());
         let first = output.first_piece();
         usage.time_to_first_token = first.map(|first| first.saturating_duration_since(sent));
+        let id = reply.id.as_deref().map(|id| self.server.redacted(id));
+        usage.response_id = id.map(|id| excerpt(&id, MAX_REASON).into());
         let model = reply.model.as_deref().or_else(|| self.options.model_name());
         usage.model = model.map(|model| excerpt(model, MAX_REASON).into());
         usage.finish_reason = reply.finish_reason.as_deref().map(|reason| {
@@ -372,42 +402,41 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
 
 /// Explains to the model why a response is not complete.
 fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
-    match (failed, reply.cut()) {
-        (Some(_), _) => "the connection broke",
-        (None, Some(Cut::Length)) => "it reached the token limit",
-        (None, Some(Cut::Filter)) => "the provider's content filter stopped it",
-        (None, Some(Cut::Malformed)) => "its call was not valid",
-        (None, Some(Cut::Failure)) => "the provider failed",
-        (None, None) if is_declined(reply) => "you declined to answer",
-        (None, None) if reply.finish_reason.is_none() => "it has no finish reason",
-        (None, None) if reply.has_ended() => "its finish reason is unknown",
-        (None, None) => "it continued after its finish reason",
+    match reply.cut() {
+        _ if failed.is_some() => "the connection broke",
+        Some(Cut::Length) => "it reached the token limit",
+        Some(Cut::Filter) => "the provider's content filter stopped it",
+        Some(Cut::Malformed) => "its call was not valid",
+        Some(Cut::Failure) => "the provider failed",
+        None if is_declined(reply) => "you declined to answer",
+        None if reply.finish_reason.is_none() => "it has no finish reason",
+        None if reply.has_ended() => "its finish reason is unknown",
+        None => "it continued after its finish reason",
     }
 }
 
 /// The error for a response that is not complete.
 fn incomplete(reply: &Reply, ended: &str) -> Error {
-    let (kind, message) = match reply.cut() {
-        Some(Cut::Length) => (
-            ErrorKind::Unavailable,
-            "the response reached the token limit before it was complete: allow more with `ModelSettings::max_output_tokens`, or ask for less".to_owned(),
+    let message = match reply.cut() {
+        Some(Cut::Length) => {
+            "the response reached the token limit before it was complete: allow more with `ModelSettings::max_output_tokens`, or ask for less"
+        }
+        Some(Cut::Filter) => {
+            "the provider's content filter stopped the response before it was complete"
+        }
+        Some(Cut::Malformed) => {
+            "the model repeatedly wrote calls that are not valid: try again, or use another model"
+        }
+        Some(Cut::Failure) => {
+            "the provider stopped the response before it was complete: try again later"
+        }
+        None => &format!(
+            "the response ended before it was complete, so its calls were not executed: {ended}"
         ),
-        Some(Cut::Filter) => (
-            ErrorKind::Denied,
-            "the provider's content filter stopped the response before it was complete".to_owned(),
-        ),
-        Some(Cut::Malformed) => (
-            ErrorKind::Unavailable,
-            "the model repeatedly wrote calls that are not valid: try again, or use another model".to_owned(),
-        ),
-        Some(Cut::Failure) => (
-            ErrorKind::Unavailable,
-            "the provider stopped the response before it was complete: try again later".to_owned(),
-        ),
-        None => (
-            ErrorKind::Unavailable,
-            format!("the response ended before it was complete, so its calls were not executed: {ended}"),
-        ),
+    };
+    let kind = match reply.cut() {
+        Some(Cut::Filter) => ErrorKind::Denied,
+        _ => ErrorKind::Unavailable,
     };
     Error::new(ErrorCode::MODEL_RESPONSE_INCOMPLETE, message).with_kind(kind)
 }
@@ -428,27 +457,6 @@ fn with_hint(error: Error, tools: &[turnwright_core::Tool]) -> Error {
         names.join(", ")
     );
     Error::new(error.code(), message).with_kind(error.kind())
-}
-
-/// Returns the schema of a typed answer, if it belongs into the request and no option sets it.
-fn answer_schema<'a>(
-    turn: &'a TurnContext,
-    options: &OptionMap,
-    how: TypedAnswers,
-    name: &'a str,
-) -> Option<AnswerSchema<'a>> {
-    let schema = turn.answer_format()?.schema().document();
-    if options.has("response_format") {
-        return None;
-    }
-    match how {
-        TypedAnswers::JsonSchema => Some(AnswerSchema {
-            name,
-            schema: Some(schema),
-        }),
-        TypedAnswers::JsonObject => Some(AnswerSchema { name, schema: None }),
-        TypedAnswers::Prompt => None,
-    }
 }
 
 /// Returns the part of the system prompt with the schema of a typed answer, if `response_format` does not contain it.

@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
-use super::codec::{ErrorBody, ErrorClass};
-use super::quirks::Quirks;
+use super::codec::{ErrorBody, ErrorClass, Quirks};
 use super::server::Server;
 use crate::decode;
 use crate::http::Response;
@@ -92,14 +91,13 @@ impl Server {
             message: &reason,
             names: &names,
         };
-        let is_wrong_key = matches!(status, 401 | 403) || self.codec.is_wrong_key(&error);
-        let class = self.codec.classify(&error);
+        let (is_overflow, is_quota) = (error.is_overflow(), error.is_quota());
         let ErrorClass {
-            is_overflow,
-            is_quota,
+            is_wrong_key,
             quirks,
             advice,
-        } = class;
+        } = self.codec.classify(&error);
+        let is_wrong_key = is_wrong_key || matches!(status, 401 | 403);
         let code = match status {
             _ if is_overflow => ErrorCode::CONTEXT_WINDOW_EXCEEDED,
             408 | 504 => ErrorCode::MODEL_TIMEOUT,

@@ -144,9 +144,15 @@ impl CallResult {
     }
 }
 
+impl UserPart {
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self, UserPart::Text(_))
+    }
+}
+
 /// Joins the text of parts.
-pub(crate) fn text_of(parts: &[UserPart]) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
+pub(crate) fn text_of<'p>(parts: impl IntoIterator<Item = &'p UserPart>) -> String {
+    let texts = parts.into_iter().filter_map(|part| match part {
         UserPart::Text(text) => Some(text.as_str()),
         UserPart::Media(_) | UserPart::Custom(_) => None,
     });

@@ -1,5 +1,9 @@
 //! The order of the parts of a response, with what the provider attached to each.
 //!
+//! If a text was changed since, the layout does not fit, and the text is sent as one plain block. Signed reasoning is
+//! sent back verbatim, even if it contains text that looks like an envelope: a provider rejects a changed text. It
+//! returns only to the server that signed it.
+//!
 //! Records keep the text, the reasoning and the calls of a response. Some providers send several blocks of text, sign
 //! parts, or put blocks of their own tools in between, and expect all of it back in the same order. A layout keeps that
 //! order next to the records, as provider state.
@@ -11,9 +15,6 @@ use super::item::{Call, Piece};
 
 /// The key of a layout in the state of a response.
 pub(crate) const LAYOUT: &str = "layout";
-
-/// The maximum number of parts. A response with more of them is sent back without its layout.
-const MAX_PARTS: usize = 10_000;
 
 /// The parts of a response, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,10 +46,9 @@ pub(crate) struct Block {
 }
 
 impl Layout {
-    /// Adds a part. Returns its position.
-    pub(crate) fn push(&mut self, part: Part) -> usize {
+    /// Adds a part.
+    pub(crate) fn push(&mut self, part: Part) {
         self.0.push(part);
-        self.0.len() - 1
     }
 
     /// Returns the parts.
@@ -64,7 +64,7 @@ impl Layout {
     /// Writes the layout into the state of a response, unless it is the usual one: reasoning, text, calls, without
     /// anything attached.
     pub(crate) fn store(self, state: &mut Map<String, Value>) {
-        if self.is_usual() || self.0.len() > MAX_PARTS {
+        if self.is_usual() {
             return;
         }
         // Maps and numbers always serialise.
@@ -127,15 +127,6 @@ impl Layout {
         }));
         pieces.extend(calls.map(Piece::Call));
         pieces
-    }
-}
-
-impl Block {
-    pub(crate) fn new(bytes: usize) -> Self {
-        Block {
-            bytes,
-            fields: Map::new(),
-        }
     }
 }
 

@@ -27,9 +27,6 @@ pub(super) struct Streamed {
     pub(super) calls: Vec<Option<ToolCallWriter>>,
 }
 
-/// The maximum number of calls that are streamed per response. The others appear with the complete response.
-const MAX_CALLS: usize = 1_000;
-
 impl LiveOutput {
     pub(super) fn new(ctx: &DispatchContext) -> Self {
         LiveOutput {
@@ -82,7 +79,7 @@ impl LiveOutput {
     }
 
     async fn show_call(&mut self, slot: usize, name: Option<&str>, arguments: &str) {
-        if slot >= MAX_CALLS || !self.reporter.may_have_readers() {
+        if !self.reporter.may_have_readers() {
             return;
         }
         if self.calls.len() <= slot {

@@ -9,7 +9,7 @@ use turnwright_core::dispatch::Executor;
 use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ModelSettings, Tool};
 
 use super::builder::ModelBuilder;
-use super::codec::{Codec, Info};
+use super::codec::{Codec, HasCodec, Info};
 use super::options::{OptionMap, Options};
 use super::server::Server;
 use super::tools::Admission;
@@ -45,7 +45,7 @@ impl<C: Codec + Default> Model<C> {
     /// Creates a builder for the server at a base URL, which usually ends in `/v1`. Does not read the
     /// variables of [`from_env`](Self::from_env).
     pub fn builder(base_url: impl Into<String>) -> ModelBuilder<C> {
-        ModelBuilder::new(base_url.into())
+        ModelBuilder::at(C::default(), base_url.into())
     }
 
     /// Creates a builder from the environment. Values set on the builder take precedence.
@@ -65,11 +65,11 @@ impl<C: Codec + Default> Model<C> {
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
     pub fn from_env() -> ModelBuilder<C> {
-        ModelBuilder::from_env()
+        ModelBuilder::from_lookup(|name| std::env::var(name).ok())
     }
 }
 
-impl<C: Codec> Model<C> {
+impl<C: HasCodec> Model<C> {
     pub(super) fn new(engine: Engine) -> Self {
         Model {
             engine,
@@ -119,7 +119,7 @@ impl<C: Codec> Model<C> {
 }
 
 #[async_trait]
-impl<C: Codec> Executor for Model<C> {
+impl<C: HasCodec> Executor for Model<C> {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         Ok(self.engine.execute(&ctx).await?)
     }
@@ -139,19 +139,14 @@ impl<C: Codec> Executor for Model<C> {
 
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
         let mut admission = Admission::new(&*self.engine.server.codec);
-        let rejected = tools
-            .iter()
-            .find_map(|tool| Some((tool, admission.admit(tool).err()?)));
-        match rejected {
-            None => Ok(()),
-            Some((tool, why)) => {
-                let message = format!(
-                    "the tool `{}` cannot be used with this model: {why}",
-                    tool.name()
-                );
-                Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message))
-            }
-        }
+        tools.iter().try_for_each(|tool| {
+            let admitted = admission.admit(tool).map(drop);
+            admitted.map_err(|why| {
+                let name = tool.name();
+                let message = format!("the tool `{name}` cannot be used with this model: {why}");
+                Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message)
+            })
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnwright_core::Tool;
 
-use super::codec::{Codec, Environment, ErrorBody, Info};
+use super::codec::{Codec, Environment, Info};
 use super::options::Options;
 use super::settings::TypedAnswers;
 use crate::decode::Framing;
@@ -17,7 +17,7 @@ pub trait OpenAi: Codec {}
 pub(crate) const OPENAI: Info = Info {
     name: "",
     title: "",
-    paths: &[],
+    path: "",
     environment: Environment {
         keys: &["OPENAI_API_KEY"],
         base_url: "OPENAI_BASE_URL",
@@ -36,6 +36,7 @@ pub(crate) const OPENAI: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool: |_| Ok(()),
+    unseen_content: |_| Vec::new(),
     windows: &[
         ("gpt-3.5-turbo", 16_385),
         ("gpt-4", 8_192),
@@ -49,6 +50,7 @@ pub(crate) const OPENAI: Info = Info {
     ],
     accepts: |_| false,
     quirks: &[],
+    counts: &["input", "output", "cached"],
 };
 
 /// Returns the schema of a tool as `parameters` of a function. Some servers reject an object without properties.
@@ -60,18 +62,8 @@ pub(crate) fn parameters(tool: &Tool) -> Value {
     parameters
 }
 
-/// Returns `true` if an error means that the account has no credit left.
-pub(crate) fn is_quota(error: &ErrorBody<'_>) -> bool {
-    error.status == 429 && error.mentions("insufficient_quota")
-}
-
 /// Parameters that both protocols of OpenAI have.
 impl<C: OpenAi> Options<C> {
-    /// Sets the number of most likely tokens to return at each position, with their log probabilities.
-    pub fn top_logprobs(self, tokens: u32) -> Self {
-        self.set("top_logprobs", tokens)
-    }
-
     /// Sets the verbosity of the answer: `low`, `medium` or `high`.
     pub fn verbosity(self, verbosity: impl Into<String>) -> Self {
         self.set("verbosity", verbosity.into())
@@ -92,18 +84,8 @@ impl<C: OpenAi> Options<C> {
         self.set("user", id.into())
     }
 
-    /// Sets a stable, anonymous identifier of the end user for the provider's abuse detection.
-    pub fn safety_identifier(self, id: impl Into<String>) -> Self {
-        self.set("safety_identifier", id.into())
-    }
-
     /// Sets the prompt cache key, which groups requests with a common prefix.
     pub fn prompt_cache_key(self, key: impl Into<String>) -> Self {
         self.set("prompt_cache_key", key.into())
-    }
-
-    /// Sets how long the provider retains the prompt cache.
-    pub fn prompt_cache_retention(self, retention: impl Into<String>) -> Self {
-        self.set("prompt_cache_retention", retention.into())
     }
 }

@@ -16,6 +16,12 @@ pub(crate) const PROVIDER_TOOLS: &str = "provider_tools";
 pub(crate) const FUNCTION: &str =
     "a function is not a provider tool: register a `Tool` with the runner";
 
+/// Returns the type of a tool that runs at the provider.
+pub(crate) fn provider_tool_type(tool: &Value) -> Result<&str, &'static str> {
+    let kind = tool.get("type").and_then(Value::as_str);
+    kind.ok_or("a provider tool must be an object with a `type`")
+}
+
 /// Parameters of a request that only one protocol has. A parameter that is not set is chosen by the server.
 ///
 /// Parameters that other protocols have too, such as the temperature, are in
@@ -45,24 +51,16 @@ pub struct Options<C> {
 
 /// The options of a protocol, by name.
 #[derive(Clone, Default, PartialEq)]
-pub struct OptionMap(Map<String, Value>);
+pub(crate) struct OptionMap(Map<String, Value>);
 
 impl OptionType {
-    fn fits(self, value: &Value) -> bool {
+    /// Returns whether a value has the type, and the name of the type.
+    fn check(self, value: &Value) -> (bool, &'static str) {
         match self {
-            OptionType::Text => value.is_string(),
-            OptionType::Bool => value.is_boolean(),
-            OptionType::Count => value.is_u64(),
-            OptionType::List => value.is_array(),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            OptionType::Text => "a string",
-            OptionType::Bool => "a boolean",
-            OptionType::Count => "a non-negative number",
-            OptionType::List => "a list",
+            OptionType::Text => (value.is_string(), "a string"),
+            OptionType::Bool => (value.is_boolean(), "a boolean"),
+            OptionType::Count => (value.is_u64(), "a non-negative number"),
+            OptionType::List => (value.is_array(), "a list"),
         }
     }
 }
@@ -209,9 +207,9 @@ fn check_field(name: &str, value: &Value, info: &Info) -> Result<(), String> {
         (PROVIDER_TOOLS, OptionType::List),
     ];
     let mut typed = shared.iter().chain(info.typed);
-    let typed = typed.find(|(typed, _)| *typed == name);
-    if let Some((_, kind)) = typed.filter(|(_, kind)| !value.is_null() && !kind.fits(value)) {
-        return Err(format!("`{name}` must be {}", kind.name()));
+    let typed = typed.find(|(typed, _)| *typed == name && !value.is_null());
+    if let Some((false, expected)) = typed.map(|(_, kind)| kind.check(value)) {
+        return Err(format!("`{name}` must be {expected}"));
     }
     if name == PROVIDER_TOOLS {
         let mut tools = value.as_array().into_iter().flatten();

@@ -8,7 +8,7 @@ use turnwright_core::{DispatchContext, Error, ErrorCode, ModelSettings};
 use super::codec::Info;
 use super::model::Engine;
 use super::options::OptionMap;
-use super::warnings::warn_once;
+use super::per_turn::warn_once;
 
 /// The parameters of one request.
 pub(super) struct Parameters {
@@ -25,10 +25,8 @@ impl Engine {
             Some(fields) => Arc::new(OptionMap::read(fields, info)?.over(&self.options)),
             None => Arc::clone(&self.options),
         };
-        match options.model_name() {
-            Some(_) => Ok(Parameters { settings, options }),
-            None => Err(no_model(info)),
-        }
+        options.model_name().ok_or_else(|| no_model(info))?;
+        Ok(Parameters { settings, options })
     }
 }
 
@@ -56,10 +54,5 @@ impl Parameters {
 
     pub(super) fn model_name(&self) -> &str {
         self.options.model_name().unwrap_or_default()
-    }
-
-    /// Returns the maximum number of tokens in the response, or 0 if it is not set.
-    pub(super) fn max_output(&self) -> u64 {
-        self.settings.max_output_tokens.unwrap_or(0)
     }
 }

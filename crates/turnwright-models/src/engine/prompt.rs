@@ -167,21 +167,19 @@ impl PromptWriter<'_> {
         let has_state = |call: &Arc<ToolCall>| self.state_of(call.provider_state()).is_some();
         let is_own = state.is_some() || response.calls.iter().any(has_state);
         let state = state.unwrap_or_default();
-        let reasoning = if is_own {
-            joined_thoughts(response)
-        } else {
-            String::new()
-        };
+        let thoughts = response.thoughts.iter().filter(|_| is_own);
+        let reasoning: String = thoughts.map(|thought| thought.text()).collect();
         let pieces = match Layout::of(&state) {
             Some(layout) => layout.arrange(&text, &reasoning, calls),
             None => {
                 let fields = Map::new;
                 let reasoning = neutralise(&reasoning).into_owned();
-                let thought = (!reasoning.is_empty()).then(|| Piece::Reasoning {
+                let (thought, answer) = (!reasoning.is_empty(), !text.is_empty());
+                let thought = thought.then(|| Piece::Reasoning {
                     text: reasoning,
                     fields: fields(),
                 });
-                let text = (!text.is_empty()).then(|| Piece::Text {
+                let text = answer.then(|| Piece::Text {
                     text,
                     fields: fields(),
                 });
@@ -349,9 +347,4 @@ fn joined(parts: Vec<Part>) -> String {
         all.push_str(&text);
     }
     all
-}
-
-fn joined_thoughts(response: &ModelResponse) -> String {
-    let texts = response.thoughts.iter().map(|thought| thought.text());
-    texts.collect()
 }

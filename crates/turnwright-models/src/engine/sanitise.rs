@@ -1,4 +1,7 @@
 //! Writes names, arguments and ids in a form that every server accepts.
+//!
+//! One malformed call must not make every later request fail. Call ids are replaced only where necessary: a provider's
+//! id is used with that provider if it is unique, otherwise nine letters and digits are derived from ours.
 
 use std::borrow::Cow;
 

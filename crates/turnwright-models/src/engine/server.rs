@@ -7,8 +7,7 @@ use parking_lot::Mutex;
 use turnwright_core::Error;
 use url::Url;
 
-use super::codec::Codec;
-use super::quirks::Quirks;
+use super::codec::{Codec, Quirks};
 use super::settings::Settings;
 use super::tools::WrittenTools;
 use crate::http::{Transport, parse_url};

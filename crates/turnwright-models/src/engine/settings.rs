@@ -7,8 +7,8 @@ use serde_json::Value;
 use turnwright_core::Media;
 
 use crate::decode;
+use crate::decode::sse;
 use crate::retry::RetryPolicy;
-use crate::sse;
 
 /// The settings of a server that affect requests and prompts.
 pub(crate) struct Settings {

@@ -1,7 +1,6 @@
 //! Checks schemas for strict modes, in which a provider compiles the schema of a tool into a grammar. Each provider
 //! accepts only a part of JSON Schema.
 
-mod budget;
 mod references;
 mod rules;
 
@@ -10,8 +9,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-pub(crate) use budget::{Budget, Demand};
-pub(crate) use rules::{RequestLimits, SchemaLimits, StrictRules};
+pub(crate) use rules::{Budget, Demand, RequestLimits, SchemaLimits, StrictRules};
 
 /// Keywords whose value is a schema.
 const SCHEMA: [&str; 3] = ["items", "additionalProperties", "not"];

@@ -9,8 +9,8 @@ use turnwright_core::{DispatchContext, Tool};
 
 use super::codec::Codec;
 use super::options::OptionMap;
+use super::per_turn::warn_once;
 use super::strict_schema::{self, Budget, Demand};
-use super::warnings::warn_once;
 
 /// Keywords that many servers reject at the root of a schema.
 const REJECTED_AT_ROOT: &[&str] = &[

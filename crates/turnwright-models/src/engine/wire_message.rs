@@ -1,10 +1,12 @@
 //! A message in the JSON of the protocol.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use turnwright_core::artifact::text::TokenCount;
+
+use super::item::{UserPart, text_of};
 
 /// A message as it is sent.
 #[derive(Debug)]
@@ -63,10 +65,15 @@ impl WireMessage {
         }
     }
 
-    /// Sets what its tokens are estimated from: its text, and the number of media. Without it, the JSON is counted.
-    pub(crate) fn with_media(mut self, text: String, media: u64) -> Self {
-        self.text = Some(text);
-        self.media = media;
+    /// Sets what its tokens are estimated from if it has media: its text, and the number of media. Otherwise the JSON is
+    /// counted.
+    pub(crate) fn of_parts<'p>(
+        mut self,
+        parts: impl IntoIterator<Item = &'p UserPart> + Clone,
+    ) -> Self {
+        let media = parts.clone().into_iter().filter(|part| !part.is_text());
+        self.media = media.count() as u64;
+        self.text = (self.media > 0).then(|| text_of(parts));
         self
     }
 
@@ -87,6 +94,15 @@ pub(crate) fn push_field(body: &mut String, name: &str, value: &str) {
     body.push(':');
     body.push_str(value);
     body.push(',');
+}
+
+/// Writes a field of an object and a comma, with a list of JSON texts; nothing if it is empty.
+pub(crate) fn push_list_field(body: &mut String, name: &str, items: &[Arc<str>]) {
+    if !items.is_empty() {
+        body.push_str(&format!("\"{name}\":"));
+        push_list(body, items.iter());
+        body.push(',');
+    }
 }
 
 /// Writes a list of JSON texts.

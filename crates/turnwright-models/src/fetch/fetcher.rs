@@ -11,7 +11,7 @@ use super::failure::invalid;
 use super::guard::AddressGuard;
 use super::reader::HttpReader;
 use super::resolve::{Dial, GuardedResolver, Resolver, SystemResolver};
-use crate::tls::tls_config;
+use crate::http::tls_config;
 
 /// Creates readers for URLs. Cheap to clone; clones share the client, guard and limits.
 ///

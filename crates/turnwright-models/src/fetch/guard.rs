@@ -7,9 +7,8 @@ use ipnet::IpNet;
 use turnwright_core::Error;
 use url::{Host, Url};
 
-use super::address::{Reach, embedded, reach};
+use super::address::{Reach, embedded, parse, reach};
 use super::failure::{denied, invalid};
-use super::network::parse;
 
 /// An allow list for addresses. Default: public addresses, ports 80 and 443.
 ///

@@ -42,7 +42,6 @@ mod address;
 mod failure;
 mod fetcher;
 mod guard;
-mod network;
 mod reader;
 mod redirects;
 mod resolve;

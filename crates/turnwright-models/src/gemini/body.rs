@@ -1,12 +1,11 @@
 //! The body of a request.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use super::codec::INFO;
 use super::contents;
-use crate::engine::{RequestParts, Role, WireMessage, push_list};
+use crate::engine::{RequestParts, Role, WireMessage, push_field, push_list, push_list_field};
 
 /// Options that are fields of the request. All others are fields of its `generationConfig`.
 const TOP_LEVEL: &[&str] = &[
@@ -35,37 +34,26 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
     if let Some(config) = tool_config(request) {
         fields.insert("toolConfig".to_owned(), config);
     }
-    let mut body = Value::Object(fields).to_string();
-    // The closing brace follows the lists.
-    body.pop();
-    let separator = |body: &mut String| {
-        if body.len() > 1 {
-            body.push(',');
-        }
-    };
+    let mut body = String::with_capacity(request.length());
+    body.push('{');
+    for (name, value) in &fields {
+        push_field(&mut body, name, &value.to_string());
+    }
     let messages = request.messages.iter().copied();
     let (system, contents): (Vec<&WireMessage>, Vec<&WireMessage>) =
         messages.partition(|message| message.role == Role::System);
     if let Some(system) = system.first() {
-        separator(&mut body);
-        body.push_str("\"systemInstruction\":");
-        body.push_str(&system.json);
+        push_field(&mut body, "systemInstruction", &system.json);
     }
     let (functions, others) = request.tools.split_at(request.functions);
-    if !request.tools.is_empty() {
-        separator(&mut body);
-        let mut lists = Vec::with_capacity(1 + others.len());
-        if !functions.is_empty() {
-            let mut list = String::from(r#"{"functionDeclarations":"#);
-            push_list(&mut list, functions.iter().map(|tool| &**tool));
-            list.push('}');
-            lists.push(Cow::Owned(list));
-        }
-        lists.extend(others.iter().map(|tool| Cow::Borrowed(&**tool)));
-        body.push_str(r#""tools":"#);
-        push_list(&mut body, lists.iter().map(|list| &**list));
+    let mut tools = others.to_vec();
+    if !functions.is_empty() {
+        let mut list = String::from(r#"{"functionDeclarations":"#);
+        push_list(&mut list, functions.iter());
+        list.push('}');
+        tools.insert(0, list.into());
     }
-    separator(&mut body);
+    push_list_field(&mut body, "tools", &tools);
     body.push_str("\"contents\":[");
     contents::push(&mut body, &contents);
     body.push_str("]}");
@@ -79,29 +67,9 @@ fn generation_config(request: &RequestParts<'_>) -> Map<String, Value> {
     let own = |name: &&str| !TOP_LEVEL.contains(name) && !["model", "stream"].contains(name);
     let flat = request.options.fields().filter(|(name, _)| own(name));
     config.extend(flat.map(|(name, value)| (name.to_owned(), value.clone())));
-    let settings = request.settings;
-    let stop = settings.stop_sequences.clone();
-    let set = [
-        ("temperature", settings.temperature.map(Value::from)),
-        ("topP", settings.top_p.map(Value::from)),
-        (
-            "maxOutputTokens",
-            settings.max_output_tokens.map(Value::from),
-        ),
-        ("stopSequences", stop.map(Value::from)),
-        ("seed", settings.seed.map(Value::from)),
-        (
-            "presencePenalty",
-            settings.presence_penalty.map(Value::from),
-        ),
-        (
-            "frequencyPenalty",
-            settings.frequency_penalty.map(Value::from),
-        ),
-    ];
-    let set = set.into_iter();
-    config.extend(set.filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    if let Some(effort) = &settings.reasoning_effort {
+    let settings = request.settings(&INFO);
+    config.extend(settings.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(effort) = &request.settings.reasoning_effort {
         let thinking = || thinking_config(effort, request.model);
         config.entry("thinkingConfig").or_insert_with(thinking);
     }

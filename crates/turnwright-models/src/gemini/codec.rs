@@ -1,27 +1,26 @@
 //! The Gemini API, for the engine.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
-use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
 use super::decode::PartReader;
-use super::{SIGNATURE, body, contents};
-use crate::decode::{FrameReader, Framing, Reply};
+use super::{body, contents};
+use crate::decode::{FrameReader, Framing};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, Layout, OptionMap,
-    OptionType, Part, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
+    RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf,
 };
 
 /// The Gemini API, as the type parameter of a [`Model`](crate::Model).
 #[derive(Clone, Debug, Default)]
 pub struct GeminiCodec {}
 
-static INFO: Info = Info {
+pub(super) static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "Gemini",
-    paths: &[":generateContent", ":streamGenerateContent"],
+    path: "/models",
     environment: Environment {
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         base_url: "GEMINI_BASE_URL",
@@ -60,6 +59,8 @@ static INFO: Info = Info {
     // With code execution, text can follow a finish reason.
     finish_is_last: false,
     check_provider_tool,
+    // A part of the response, or its grounding, shows each of them.
+    unseen_content: |_| Vec::new(),
     windows: &[
         ("gemini-1.5-flash", 1_048_576),
         ("gemini-1.5-pro", 2_097_152),
@@ -68,6 +69,14 @@ static INFO: Info = Info {
     ],
     accepts,
     quirks: &[],
+    counts: &[
+        "input",
+        "output",
+        "cached",
+        "reasoning",
+        "tool_input",
+        "total",
+    ],
 };
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
@@ -86,10 +95,6 @@ fn accepts(media: &Media) -> bool {
 impl Codec for GeminiCodec {
     fn info(&self) -> &'static Info {
         &INFO
-    }
-
-    fn endpoint(&self, base: &Url) -> Url {
-        with_path(base, "/models")
     }
 
     fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
@@ -124,11 +129,6 @@ impl Codec for GeminiCodec {
         })
     }
 
-    /// A part of the response, or its grounding, shows each of them.
-    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
-        Vec::new()
-    }
-
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
         contents::write(item, messages);
     }
@@ -141,68 +141,10 @@ impl Codec for GeminiCodec {
         Box::new(PartReader::default())
     }
 
-    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
-        error.status == 400 && error.mentions("API key not valid")
-    }
-
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
         ErrorClass {
-            is_overflow: error.is_overflow(&["exceeds the maximum number of tokens"]),
+            is_wrong_key: error.status == 400 && error.mentions("API key not valid"),
             ..ErrorClass::default()
         }
     }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        let usage = reply.reported_usage.map(|usage| {
-            json!({
-                "input": usage.input,
-                "output": usage.output,
-                "cached": usage.cached,
-                "reasoning": usage.reasoning,
-                "tool_input": usage.tool_input,
-                "total": usage.total,
-            })
-        });
-        let (state, other) = opaque(reply);
-        Map::from_iter([
-            ("usage".to_owned(), usage.unwrap_or_default()),
-            ("state".to_owned(), state.into()),
-            ("other".to_owned(), other.into()),
-        ])
-    }
-
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        let error = body.get("error").unwrap_or(body);
-        let field = |name: &str| error.get(name).cloned().unwrap_or_default();
-        let error = json!({ "type": field("status"), "message": field("message") });
-        Map::from_iter([("error".to_owned(), error)])
-    }
-}
-
-/// Returns the signatures of a reply and the types of its other parts, in order.
-fn opaque(reply: &Reply) -> (Vec<Value>, Vec<Value>) {
-    let (mut state, mut other) = (Vec::new(), Vec::new());
-    let calls = reply.tool_calls.iter();
-    let mut of_calls = calls.map(|call| call.extra.as_ref()?.get(SIGNATURE).cloned());
-    let layout = Layout::of(&reply.state).unwrap_or_default();
-    for part in layout.parts() {
-        match part {
-            Part::Text(block) | Part::Reasoning(block) => {
-                state.extend(block.fields.get(SIGNATURE).cloned());
-            }
-            Part::Call => state.extend(of_calls.next().flatten()),
-            Part::Raw(value) => {
-                state.extend(value.get(SIGNATURE).cloned());
-                let kinds = value.as_object().into_iter().flat_map(Map::keys);
-                other.extend(
-                    kinds
-                        .filter(|kind| *kind != SIGNATURE)
-                        .cloned()
-                        .map(Value::from),
-                );
-            }
-        }
-    }
-    state.extend(of_calls.flatten());
-    (state, other)
 }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::SIGNATURE;
 use crate::engine::{
     Assistant, Call, CallResult, EncodedMedia, Item, Piece, Role, User, UserPart, WireMessage,
-    text_of,
 };
 
 /// The signature that the API documents for calls that it did not make itself.
@@ -22,7 +21,7 @@ pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
             let content = json!({ "parts": [{ "text": text }] });
             messages.push(WireMessage::new(Role::System, &content));
         }
-        Item::User(user) => messages.push(user_content(user)),
+        Item::User(user) => messages.push(user_content(&user)),
         Item::Assistant(assistant) => messages.push(model_content(assistant)),
         Item::Results(results) => {
             let content = user_json(results.iter().map(function_response));
@@ -31,16 +30,9 @@ pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
     }
 }
 
-fn user_content(user: User<'_>) -> WireMessage {
-    let text = text_of(&user.parts);
-    let is_media = |part: &&UserPart| !matches!(part, UserPart::Text(_));
-    let media = user.parts.iter().filter(is_media).count() as u64;
-    let content = user_json(user.parts.into_iter().map(user_part));
-    let message = WireMessage::of_json(Role::User, content);
-    match media {
-        0 => message,
-        media => message.with_media(text, media),
-    }
+fn user_content(user: &User<'_>) -> WireMessage {
+    let content = user_json(user.parts.iter().map(user_part));
+    WireMessage::of_json(Role::User, content).of_parts(&user.parts)
 }
 
 pub(super) fn user_json(parts: impl Iterator<Item = Value>) -> String {
@@ -69,13 +61,13 @@ pub(super) fn push(body: &mut String, contents: &[&WireMessage]) {
     }
 }
 
-fn user_part(part: UserPart) -> Value {
+fn user_part(part: &UserPart) -> Value {
     match part {
         UserPart::Text(text) => json!({ "text": text }),
         UserPart::Media(EncodedMedia { mime, data, .. }) => {
             json!({ "inlineData": { "mimeType": mime, "data": data } })
         }
-        UserPart::Custom(value) => value,
+        UserPart::Custom(value) => value.clone(),
     }
 }
 

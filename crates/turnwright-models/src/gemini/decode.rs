@@ -1,11 +1,11 @@
 //! Decodes partial responses: each has some parts of the content.
 
 use serde_json::{Map, Value};
-use turnwright_core::{Error, Usage};
+use turnwright_core::Error;
 
 use super::SIGNATURE;
 use crate::decode::{
-    Cut, Delta, Finish, FrameReader, ReportedUsage, count, provider_content, reported, too_large,
+    Cut, Delta, Finish, FrameReader, ReportedUsage, at_most, count, provider_content, reported,
     unreadable, wrong_protocol,
 };
 use crate::engine::{Block, Layout, Part};
@@ -119,10 +119,7 @@ impl PartReader {
             self.finished = false;
         }
         grounding(candidate, deltas);
-        if self.calls.max(self.others) > MAX_PARTS {
-            let message = format!("the response has more than {MAX_PARTS} parts");
-            return Err(too_large(message));
-        }
+        at_most(MAX_PARTS, self.calls.max(self.others), "parts")?;
         if let Some(reason) = text_of(candidate, "finishReason") {
             self.finished = true;
             deltas.push(Delta::Finish {
@@ -261,17 +258,10 @@ fn read_usage(usage: &Value) -> Option<Delta> {
         total: count(usage, &["totalTokenCount"]),
         ..ReportedUsage::default()
     };
-    if reported == ReportedUsage::default() {
-        return None;
-    }
-    let sum =
-        |one: Option<u64>, two: Option<u64>| one.unwrap_or(0).saturating_add(two.unwrap_or(0));
-    let input = sum(reported.input, reported.tool_input);
-    let output = sum(reported.output, reported.reasoning);
-    let usage = Usage::tokens(input, output)
-        .cached(reported.cached.unwrap_or(0))
-        .reasoning(reported.reasoning.unwrap_or(0));
-    Some(Delta::Usage { usage, reported })
+    reported.delta(
+        reported.tool_input.unwrap_or(0),
+        reported.reasoning.unwrap_or(0),
+    )
 }
 
 fn parse(what: &str, text: &str) -> Result<Value, Error> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{GeminiCodec, Options};
 use crate::ModelBuilder;
 use crate::engine::Codec as _;
-use crate::engine::draft::tool;
+use crate::engine::tests::tool;
 
 #[test]
 fn environment_and_options_are_checked() {

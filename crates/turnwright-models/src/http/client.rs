@@ -1,17 +1,22 @@
 //! The HTTP transport.
+//!
+//! It follows no redirects: a request carries a key and a conversation.
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls_platform_verifier::BuilderVerifierExt as _;
 use turnwright_core::{Error, ErrorCode};
 
 use super::{Request, Response, Transport, parse_url};
-use crate::tls::tls_config;
 
 /// A [`Transport`](super::Transport) over HTTP. Cheap to clone; clones share their connections.
 ///
@@ -172,15 +177,19 @@ fn unreachable(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
     let server = format!("the model server at {host}");
     let (code, message) = if error.is_timeout() {
-        let message = format!("{server} did not answer in time");
-        (ErrorCode::MODEL_TIMEOUT, message)
+        (
+            ErrorCode::MODEL_TIMEOUT,
+            format!("{server} did not answer in time"),
+        )
     } else if error.is_connect() {
-        let advice = "is the base URL right, and does it run?";
-        let message = format!("{server} cannot be reached: {advice}");
+        let message =
+            format!("{server} cannot be reached: is the base URL right, and does it run?");
         (ErrorCode::MODEL_UNREACHABLE, message)
     } else {
-        let message = format!("the connection to {server} broke");
-        (ErrorCode::MODEL_UNREACHABLE, message)
+        (
+            ErrorCode::MODEL_UNREACHABLE,
+            format!("the connection to {server} broke"),
+        )
     };
     Error::new(code, message).with_source(error)
 }
@@ -243,4 +252,20 @@ impl fmt::Debug for Proxy {
             Proxy::At(_) => "set",
         })
     }
+}
+
+/// Returns the TLS settings of a client: `ring`, and the certificates that the platform trusts.
+///
+/// Every client needs them: `reqwest` is built without a provider and panics otherwise. The default provider of the
+/// process is the program's choice and is not touched.
+///
+/// # Errors
+/// If the certificates of the platform cannot be loaded.
+pub fn tls_config() -> Result<ClientConfig, rustls::Error> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()?
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
 }

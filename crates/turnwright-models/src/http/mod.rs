@@ -40,10 +40,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use turnwright_core::{Error, ErrorCode};
 
-#[doc(hidden)]
-pub use crate::tls::tls_config;
 /// The method of a [`Request`].
 pub use ::http::Method;
+#[doc(hidden)]
+pub use client::tls_config;
 pub use client::{Body, Client, ClientBuilder};
 /// The URL of a [`Request`].
 pub use url::Url;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use super::codec::INFO;
 use crate::engine::{Encoded, RequestParts, push_list};
 
 /// Options that are fields of the request. All others are fields of its `options`.
@@ -68,25 +69,8 @@ fn options(request: &RequestParts<'_>) -> Map<String, Value> {
     let flat = request.options.fields();
     let flat = flat.filter(|(name, _)| !TOP_LEVEL.contains(name));
     options.extend(flat.map(|(name, value)| (name.to_owned(), value.clone())));
-    let settings = request.settings;
-    let stop = settings.stop_sequences.clone();
-    let set = [
-        ("temperature", settings.temperature.map(Value::from)),
-        ("top_p", settings.top_p.map(Value::from)),
-        ("num_predict", settings.max_output_tokens.map(Value::from)),
-        ("stop", stop.map(Value::from)),
-        ("seed", settings.seed.map(Value::from)),
-        (
-            "presence_penalty",
-            settings.presence_penalty.map(Value::from),
-        ),
-        (
-            "frequency_penalty",
-            settings.frequency_penalty.map(Value::from),
-        ),
-    ];
-    let set = set.into_iter();
-    options.extend(set.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let settings = request.settings(&INFO);
+    options.extend(settings.map(|(name, value)| (name.to_owned(), value)));
     options
 }
 

@@ -1,27 +1,26 @@
 //! The protocol of Ollama, for the engine.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
-use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
 use super::decode::LineReader;
 use super::{body, messages};
-use crate::decode::{FrameReader, Framing, Reply};
+use crate::decode::{FrameReader, Framing};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionMap,
-    OptionType, RequestParts, TypedAnswers, WireMessage, with_ending, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
+    RequestParts, TypedAnswers, WireMessage, with_ending, with_path,
 };
 
 /// The protocol of Ollama, as the type parameter of a [`Model`](crate::Model).
 #[derive(Clone, Debug, Default)]
 pub struct OllamaCodec {}
 
-static INFO: Info = Info {
+pub(super) static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "Ollama",
-    paths: &["/api/chat"],
+    path: "/api/chat",
     environment: Environment {
         keys: &[],
         base_url: "OLLAMA_HOST",
@@ -49,9 +48,11 @@ static INFO: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool: |_| Err(FUNCTION),
+    unseen_content: |_| Vec::new(),
     windows: &[],
     accepts,
     quirks: &[],
+    counts: &["input", "output"],
 };
 
 fn accepts(media: &Media) -> bool {
@@ -65,12 +66,8 @@ impl Codec for OllamaCodec {
         &INFO
     }
 
-    fn read_variable(&self, name: &str, value: String) -> String {
-        if name == INFO.environment.base_url {
-            super::host_url(&value)
-        } else {
-            value
-        }
+    fn base_url(&self, value: String) -> String {
+        super::host_url(&value)
     }
 
     fn endpoint(&self, base: &Url) -> Url {
@@ -95,11 +92,6 @@ impl Codec for OllamaCodec {
             "parameters": described.input_schema,
         });
         json!({ "type": "function", "function": function })
-    }
-
-    /// It has no such tools.
-    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
-        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
@@ -133,26 +125,8 @@ impl Codec for OllamaCodec {
             _ => None,
         };
         ErrorClass {
-            is_overflow: error.is_overflow(&["exceeds the available context", "context length"]),
             advice,
             ..ErrorClass::default()
         }
-    }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        let usage = reply
-            .reported_usage
-            .map(|usage| json!({ "input": usage.input, "output": usage.output }));
-        Map::from_iter([
-            ("usage".to_owned(), usage.unwrap_or_default()),
-            ("state".to_owned(), json!([])),
-            ("other".to_owned(), json!([])),
-        ])
-    }
-
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        let message = body.get("error").cloned().unwrap_or_default();
-        let error = json!({ "type": null, "message": message });
-        Map::from_iter([("error".to_owned(), error)])
     }
 }

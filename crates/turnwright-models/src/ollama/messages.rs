@@ -1,7 +1,7 @@
 //! Writes the items of a prompt as messages.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::engine::{Assistant, Item, Role, User, UserPart, WireMessage, text_of};
 
@@ -33,28 +33,19 @@ fn user_message(user: &User<'_>) -> WireMessage {
         UserPart::Media(media) => Some(media.data.as_str()),
         UserPart::Custom(part) => part.as_str(),
     });
-    let images: Vec<&str> = images.collect();
-    let count = images.len() as u64;
     let message = Message {
-        images,
+        images: images.collect(),
         ..Message::new("user", &text)
     };
-    let message = WireMessage::new(Role::User, &message);
-    match count {
-        0 => message,
-        count => message.with_media(text, count),
-    }
+    WireMessage::new(Role::User, &message).of_parts(&user.parts)
 }
 
 fn assistant_message(assistant: &Assistant) -> WireMessage {
     let (text, thinking) = (assistant.text(), assistant.reasoning());
-    let calls = assistant.calls().map(|call| Call {
-        id: &call.id,
-        function: Function {
-            name: &call.name,
-            // The engine writes a valid object.
-            arguments: serde_json::from_str(&call.arguments).unwrap_or_default(),
-        },
+    let calls = assistant.calls().map(|call| {
+        // The engine writes a valid object.
+        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        json!({ "id": call.id, "function": { "name": call.name, "arguments": arguments } })
     });
     let message = Message {
         thinking: (!thinking.is_empty()).then_some(thinking.as_str()),
@@ -73,7 +64,7 @@ struct Message<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call<'a>>,
+    tool_calls: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,16 +83,4 @@ impl<'a> Message<'a> {
             tool_call_id: None,
         }
     }
-}
-
-#[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: Value,
 }

@@ -17,12 +17,13 @@ mod body;
 mod codec;
 mod decode;
 mod messages;
-mod options;
 
 #[cfg(test)]
 mod tests;
 
 pub use codec::OllamaCodec;
+
+use serde_json::Value;
 
 use crate::engine::Model;
 
@@ -39,9 +40,6 @@ pub type Options = crate::Options<OllamaCodec>;
 /// Returns the URL of a host as Ollama writes it: the scheme and the port are optional, and the address on which a
 /// server listens may be all of them.
 fn host_url(host: &str) -> String {
-    if host.is_empty() {
-        return String::new();
-    }
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
     let (address, path) = match rest.find('/') {
         Some(at) => rest.split_at(at),
@@ -63,4 +61,30 @@ fn host_url(host: &str) -> String {
         _ => ":11434".to_owned(),
     };
     format!("{scheme}://{name}{port}{path}")
+}
+
+impl crate::Options<OllamaCodec> {
+    /// Sets the size of the context window in tokens. A longer prompt is truncated by the server without an error.
+    /// Default: the server's, which is often only a few thousand tokens.
+    pub fn num_ctx(self, tokens: u32) -> Self {
+        self.set("num_ctx", tokens)
+    }
+
+    /// Sets how long the model stays loaded after the request: a duration such as `"10m"`, or a number of seconds.
+    /// `-1` keeps it loaded, `0` unloads it immediately. Default: 5 minutes.
+    pub fn keep_alive(self, time: impl Into<Value>) -> Self {
+        self.set("keep_alive", time)
+    }
+
+    /// Sets whether the model thinks before it answers: `true`, `false`, or for some models `"low"`, `"medium"` or
+    /// `"high"`. Overrides
+    /// [`ModelSettings::reasoning_effort`](turnwright_core::ModelSettings::reasoning_effort).
+    pub fn think(self, think: impl Into<Value>) -> Self {
+        self.set("think", think)
+    }
+
+    /// Limits sampling to this many of the most likely tokens.
+    pub fn top_k(self, tokens: u32) -> Self {
+        self.set("top_k", tokens)
+    }
 }

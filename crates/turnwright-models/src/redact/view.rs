@@ -89,11 +89,13 @@ impl View {
             any |= escape.is_some();
             let length = escape.map_or(1, |(length, _)| length);
             let part = self.source(at..at + length)?;
-            match (escape, rest.first()) {
-                (Some((_, Decoded::Byte(byte))), _) => view.push(byte, part),
-                (Some((_, Decoded::Char(c))), _) => view.push_char(c, &part),
-                (None, Some(byte)) => view.push(*byte, part),
-                (None, None) => {}
+            match escape {
+                Some((_, Decoded::Byte(byte))) => view.push(byte, part),
+                Some((_, Decoded::Char(c))) => view.push_char(c, &part),
+                None => rest
+                    .first()
+                    .into_iter()
+                    .for_each(|byte| view.push(*byte, part.clone())),
             }
             at += length;
         }

@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::ModelSettings;
 use turnwright_core::settings::ToolChoice;
 
 use super::ResponsesCodec;
-use super::options::{REASONING_SUMMARY, VERBOSITY};
+use super::codec::INFO;
+use super::options::{REASONING_SUMMARY, SystemPrompt, VERBOSITY};
 use super::quirks::{CONTENT_PARTS, NO_ENCRYPTED_REASONING, NO_STORED_RESPONSES, never_reasons};
-use super::settings::SystemPrompt;
 use crate::engine::{
-    AnswerSchema, Encoded, RequestParts, Role, WireMessage, push_field, push_list,
+    AnswerSchema, Encoded, RequestParts, Role, WireMessage, push_field, push_list, push_list_field,
 };
 
 /// What a stateless request needs to repeat reasoning.
@@ -40,10 +39,7 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
     let system = system.map(|message| message.json.as_str());
     let is_parameter = id.is_some() || codec.system == SystemPrompt::Instructions;
 
-    let tools: usize = request.tools.iter().map(|tool| tool.len() + 1).sum();
-    let content: usize = messages.iter().map(|message| message.json.len() + 1).sum();
-    let length = tools + content + system.map_or(0, str::len) + 512;
-    let mut text = String::with_capacity(length);
+    let mut text = String::with_capacity(request.length());
     text.push('{');
     for (name, value) in parameters(request) {
         push_field(&mut text, name, &value.to_string());
@@ -54,17 +50,10 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
     if let Some(system) = system.filter(|_| is_parameter) {
         push_field(&mut text, "instructions", system);
     }
-    if !request.tools.is_empty() {
-        text.push_str(r#""tools":"#);
-        push_list(&mut text, request.tools.iter().map(|tool| &**tool));
-        text.push(',');
-    }
+    push_list_field(&mut text, "tools", request.tools);
     if let Some(id) = id {
-        push_field(
-            &mut text,
-            "previous_response_id",
-            &Value::from(id).to_string(),
-        );
+        let id = Value::from(id).to_string();
+        push_field(&mut text, "previous_response_id", &id);
     }
     let system = system.filter(|_| !is_parameter);
     let system = system.map(|text| Cow::Owned(system_message(codec.system, text)));
@@ -83,7 +72,7 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
     text.push('}');
     Encoded {
         body: text,
-        warning: unsupported(request.settings),
+        warning: request.unsupported(&INFO),
     }
 }
 
@@ -123,42 +112,41 @@ fn with_parts<'m>(message: &'m WireMessage) -> Cow<'m, str> {
 }
 
 /// Returns the parameters of the request, always in the same order.
-fn parameters<'a>(request: &RequestParts<'a>) -> Vec<(&'a str, Cow<'a, Value>)> {
-    let (options, settings) = (request.options, request.settings);
+fn parameters<'a>(request: &RequestParts<'a>) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
+    let streams = request.streams;
     let has_tools = !request.tools.is_empty();
-    let choice = settings.tool_choice.as_ref().filter(|_| has_tools);
-    let parallel = settings.parallel_tool_calls.filter(|_| has_tools);
-    let max_tokens = settings.max_output_tokens;
-    let set = [
-        ("temperature", settings.temperature.map(Value::from)),
-        ("top_p", settings.top_p.map(Value::from)),
-        ("max_output_tokens", max_tokens.map(Value::from)),
-        ("tool_choice", choice.map(tool_choice)),
-        ("parallel_tool_calls", parallel.map(Value::from)),
+    let options = request
+        .options
+        .fields()
+        .filter(move |(name, _)| match *name {
+            "stream" | "store" | "include" | "text" | "reasoning" | REASONING_SUMMARY
+            | VERBOSITY => false,
+            name => streams || name != "stream_options",
+        });
+    let choice = request.settings.tool_choice.as_ref().map(tool_choice);
+    let settings = request
+        .settings(&INFO)
+        .chain(choice.map(|choice| ("tool_choice", choice)));
+    let settings: Vec<_> = settings
+        .filter(|(name, _)| has_tools || !matches!(*name, "tool_choice" | "parallel_tool_calls"))
+        .collect();
+    let generated = [
         ("include", include(request)),
         ("reasoning", reasoning(request)),
         ("text", text(request)),
-        ("stream", request.streams.then_some(true.into())),
+        ("stream", streams.then_some(true.into())),
     ];
-    let is_set = |name: &str| {
-        set.iter()
-            .any(|(set, value)| *set == name && value.is_some())
-    };
-    let is_sent = |name: &str| match name {
-        "stream" | "store" | "include" | "text" | "reasoning" | REASONING_SUMMARY | VERBOSITY => {
-            false
-        }
-        "stream_options" if !request.streams => false,
-        _ => !is_set(name),
-    };
-    let mut fields: Vec<_> = options
-        .fields()
-        .filter(|(name, _)| is_sent(name))
+    let generated = generated
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    options
         .map(|(name, value)| (name, Cow::Borrowed(value)))
-        .collect();
-    let set = set.into_iter();
-    fields.extend(set.filter_map(|(name, value)| Some((name, Cow::Owned(value?)))));
-    fields
+        .chain(
+            settings
+                .into_iter()
+                .chain(generated)
+                .map(|(name, value)| (name, Cow::Owned(value))),
+        )
 }
 
 /// Returns the additional output data to ask for.
@@ -224,20 +212,4 @@ fn tool_choice(choice: &ToolChoice) -> Value {
         ToolChoice::None => "none".into(),
         _ => "auto".into(),
     }
-}
-
-/// Names the settings that the protocol has no parameter for.
-fn unsupported(settings: &ModelSettings) -> Option<String> {
-    let all = [
-        ("stop_sequences", settings.stop_sequences.is_some()),
-        ("seed", settings.seed.is_some()),
-        ("presence_penalty", settings.presence_penalty.is_some()),
-        ("frequency_penalty", settings.frequency_penalty.is_some()),
-    ];
-    let set = all.iter().filter(|(_, set)| *set);
-    let names: Vec<&str> = set.map(|(name, _)| *name).collect();
-    (!names.is_empty()).then(|| {
-        let names = names.join(", ");
-        format!("these settings are not sent, because the Responses protocol has no parameter for them: {names}")
-    })
 }

@@ -1,18 +1,16 @@
 //! The Responses protocol, for the engine.
 
-use serde_json::{Map, Value, json};
-use turnwright_core::trust::TrustTier;
+use serde_json::{Value, json};
 use turnwright_core::{Media, Tool};
-use url::Url;
 
 use super::decode::EventReader;
-use super::settings::SystemPrompt;
-use super::{body, describe, input, quirks, strict_tools};
-use crate::decode::{FrameReader, Reply};
+use super::options::SystemPrompt;
+use super::{body, input, quirks, strict_tools};
+use crate::decode::FrameReader;
 use crate::engine::{
-    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionMap,
-    OptionType, RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, is_quota,
-    openai_parameters, with_ending, with_path,
+    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
+    RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, openai_parameters,
+    provider_tool_type,
 };
 
 /// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
@@ -24,10 +22,10 @@ pub struct ResponsesCodec {
     pub(super) strict: bool,
 }
 
-static INFO: Info = Info {
+pub(super) static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "OpenAI Responses",
-    paths: &["/responses"],
+    path: "/responses",
     reserved: &[
         "input",
         "instructions",
@@ -45,21 +43,17 @@ static INFO: Info = Info {
     typed: &[
         ("include", OptionType::List),
         ("store", OptionType::Bool),
-        ("max_tool_calls", OptionType::Count),
-        ("top_logprobs", OptionType::Count),
         ("reasoning_summary", OptionType::Text),
         ("verbosity", OptionType::Text),
-        ("truncation", OptionType::Text),
         ("service_tier", OptionType::Text),
         ("user", OptionType::Text),
-        ("safety_identifier", OptionType::Text),
         ("prompt_cache_key", OptionType::Text),
-        ("prompt_cache_retention", OptionType::Text),
     ],
     media_in_results: true,
     check_provider_tool,
     accepts,
     quirks: quirks::NAMES,
+    counts: &["input", "output", "cached", "cache_write", "reasoning"],
     ..OPENAI
 };
 
@@ -75,9 +69,7 @@ const RUN_BY_CLIENT: &[&str] = &[
 ];
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
-    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
-        return Err("a provider tool must be an object with a `type`");
-    };
+    let kind = provider_tool_type(tool)?;
     match kind {
         "function" => Err(FUNCTION),
         _ if RUN_BY_CLIENT.contains(&kind) => {
@@ -96,14 +88,6 @@ impl Codec for ResponsesCodec {
         &INFO
     }
 
-    fn endpoint(&self, base: &Url) -> Url {
-        with_path(base, "/responses")
-    }
-
-    fn models_url(&self, endpoint: &Url) -> Url {
-        with_ending(endpoint, "/responses", "/models")
-    }
-
     fn tool(&self, tool: &Tool) -> Value {
         let described = tool.describe();
         // Without `strict`, OpenAI rewrites the schema.
@@ -118,11 +102,6 @@ impl Codec for ResponsesCodec {
 
     fn strict_rules(&self) -> Option<&'static StrictRules> {
         self.strict.then_some(&strict_tools::RULES)
-    }
-
-    /// An item of the response shows each of them.
-    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
-        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
@@ -146,24 +125,9 @@ impl Codec for ResponsesCodec {
             None
         };
         ErrorClass {
-            is_overflow: error.is_overflow(&[
-                "context_length_exceeded",
-                "exceed_context_size",
-                "exceeds the context window",
-                "maximum context length",
-                "maximum prompt length",
-            ]),
-            is_quota: is_quota(error),
             quirks: quirks::from_error(error),
             advice: advice.map(str::to_owned),
+            ..ErrorClass::default()
         }
-    }
-
-    fn describe_error(&self, body: &Value) -> Map<String, Value> {
-        describe::describe_error(body)
-    }
-
-    fn describe(&self, reply: &Reply) -> Map<String, Value> {
-        describe::describe(reply)
     }
 }

@@ -1,6 +1,5 @@
 //! Writes the items of a prompt as input items.
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
 
@@ -16,87 +15,38 @@ use crate::engine::{
 pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
     match item {
         Item::System(text) => messages.push(WireMessage::new(Role::System, &text)),
-        Item::User(user) => messages.push(user_message(user)),
+        Item::User(user) => messages.push(user_message(&user)),
         Item::Assistant(assistant) => write_response(assistant, messages),
-        Item::Results(results) => messages.extend(results.into_iter().map(output)),
+        Item::Results(results) => messages.extend(results.iter().map(output)),
     }
 }
 
-/// An input item that the model did not write.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum InputItem<'a> {
-    Message {
-        role: &'static str,
-        content: &'a Content,
-    },
-    FunctionCallOutput {
-        call_id: &'a str,
-        output: &'a Content,
-    },
-}
-
-/// The content of an item: a string, or a list of parts if there is media.
-struct Content {
-    text: String,
-    media: u64,
-    parts: Vec<Value>,
-}
-
-impl Content {
-    fn of(parts: Vec<UserPart>) -> Self {
-        let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
-        let media = parts.iter().filter(|part| !is_text(part)).count() as u64;
-        Content {
-            text: text_of(&parts),
-            media,
-            parts: match media {
-                0 => Vec::new(),
-                _ => parts.into_iter().map(content_part).collect(),
-            },
-        }
+/// Returns the content of an item: a string, or a list of parts if there is media.
+fn content_of(parts: &[UserPart]) -> Value {
+    if parts.iter().all(UserPart::is_text) {
+        text_of(parts).into()
+    } else {
+        parts.iter().map(content_part).collect()
     }
 }
 
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.media {
-            0 => self.text.serialize(to),
-            _ => self.parts.serialize(to),
-        }
-    }
+fn user_message(user: &User<'_>) -> WireMessage {
+    let content = content_of(&user.parts);
+    let item = json!({ "type": "message", "role": "user", "content": content });
+    WireMessage::new(Role::User, &item).of_parts(&user.parts)
 }
 
-fn user_message(user: User<'_>) -> WireMessage {
-    let content = Content::of(user.parts);
-    let item = InputItem::Message {
-        role: "user",
-        content: &content,
-    };
-    with_media(WireMessage::new(Role::User, &item), content)
+fn output(result: &CallResult) -> WireMessage {
+    let output = content_of(&result.parts);
+    let item = json!({ "type": "function_call_output", "call_id": result.id, "output": output });
+    WireMessage::new(Role::Tool, &item).of_parts(&result.parts)
 }
 
-fn output(result: CallResult) -> WireMessage {
-    let content = Content::of(result.parts);
-    let item = InputItem::FunctionCallOutput {
-        call_id: &result.id,
-        output: &content,
-    };
-    with_media(WireMessage::new(Role::Tool, &item), content)
-}
-
-fn with_media(message: WireMessage, content: Content) -> WireMessage {
-    match content.media {
-        0 => message,
-        media => message.with_media(content.text, media),
-    }
-}
-
-fn content_part(part: UserPart) -> Value {
+fn content_part(part: &UserPart) -> Value {
     match part {
         UserPart::Text(text) => json!({ "type": "input_text", "text": text }),
-        UserPart::Custom(value) => value,
-        UserPart::Media(media) => media_part(&media),
+        UserPart::Custom(value) => value.clone(),
+        UserPart::Media(media) => media_part(media),
     }
 }
 

@@ -20,18 +20,16 @@
 mod body;
 mod codec;
 mod decode;
-mod describe;
 mod input;
 mod options;
 mod quirks;
-mod settings;
 mod strict_tools;
 
 #[cfg(test)]
 mod tests;
 
 pub use codec::ResponsesCodec;
-pub use settings::SystemPrompt;
+pub use options::SystemPrompt;
 
 use crate::engine::Model;
 

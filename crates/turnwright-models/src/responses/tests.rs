@@ -6,7 +6,7 @@ use turnwright_core::{Error, ErrorCode};
 
 use super::{Options, Responses, ResponsesCodec, quirks};
 use crate::ModelBuilder;
-use crate::engine::draft::{rejection, tool};
+use crate::engine::tests::{rejection, tool};
 use crate::engine::{Codec as _, ErrorBody, Quirks};
 
 #[test]
@@ -150,18 +150,21 @@ fn strict_mode_accepts_what_openai_documents() {
 
 #[test]
 fn errors_are_classified() {
-    let class = |status: u16, message: &str, names: &str| {
-        ResponsesCodec::default().classify(&ErrorBody {
+    fn error<'a>(status: u16, message: &'a str, names: &'a str) -> ErrorBody<'a> {
+        ErrorBody {
             status,
             message,
             names,
-        })
+        }
+    }
+    let class = |status: u16, message: &str, names: &str| {
+        ResponsesCodec::default().classify(&error(status, message, names))
     };
-    assert!(class(400, "Too long.", "context_length_exceeded").is_overflow);
-    assert!(class(400, "This model's maximum prompt length is 5.", "").is_overflow);
-    assert!(!class(500, "Too long.", "context_length_exceeded").is_overflow);
-    assert!(class(429, "Pay.", "insufficient_quota").is_quota);
-    assert!(!class(429, "Slow down.", "rate_limit_exceeded").is_quota);
+    assert!(error(400, "Too long.", "context_length_exceeded").is_overflow());
+    assert!(error(400, "This model's maximum prompt length is 5.", "").is_overflow());
+    assert!(!error(500, "Too long.", "context_length_exceeded").is_overflow());
+    assert!(error(429, "Pay.", "insufficient_quota").is_quota());
+    assert!(!error(429, "Slow down.", "rate_limit_exceeded").is_quota());
     assert!(
         class(400, "x", "model_not_found")
             .advice

@@ -1,9 +1,14 @@
 //! A fallback asks the next model when one cannot answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use tracing::Subscriber;
+use tracing::field::{Field, Visit};
+use tracing::span::{Id, Record};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
 use turnwright_core::{EventKind, Tool, ToolContext};
 use turnwright_models::Fallback;
 use turnwright_models::retry::RetryPolicy;
@@ -117,4 +122,67 @@ async fn model_is_not_replaced_after_a_call_has_run() {
     assert_eq!(outcome.status.error().unwrap().message(), "gone");
     assert_eq!(count.load(Ordering::Relaxed), 1);
     assert!(second.bodies().is_empty());
+}
+
+/// Records which model each span and each measured operation names: the name of the span or `operation`, and the model.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<(&'static str, String)>>>);
+
+/// Reads the model out of the fields of a span or an event.
+struct ModelOf(Option<String>);
+
+impl Visit for ModelOf {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "gen_ai.request.model" {
+            self.0 = Some(value.to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl Asked {
+    fn add(&self, name: &'static str, record: impl FnOnce(&mut ModelOf)) {
+        let mut model = ModelOf(None);
+        record(&mut model);
+        self.0
+            .lock()
+            .unwrap()
+            .extend(model.0.map(|model| (name, model)));
+    }
+}
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Asked {
+    fn on_record(&self, id: &Id, values: &Record<'_>, ctx: Context<'_, S>) {
+        let name = ctx.span(id).unwrap().name();
+        self.add(name, |model| values.record(model));
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        let is_duration = |field: Field| field.name().ends_with("operation.duration");
+        if event.metadata().fields().iter().any(is_duration) {
+            self.add("operation", |model| event.record(model));
+        }
+    }
+}
+
+#[tokio::test]
+async fn traces_and_metrics_name_the_model_that_was_asked() {
+    // With one subscriber alone, `tracing` may have asked only a thread without one.
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
+    let asked = Asked::default();
+    let layers = tracing_subscriber::registry().with(asked.clone());
+    let _guard = tracing::subscriber::set_default(layers);
+    let (one, two) = (Script::new([broken()]), Script::new([says("Forty-two.")]));
+    let fallback = Fallback::new([
+        model(&one).with_model("first"),
+        model(&two).with_model("second"),
+    ]);
+    let runner = turnwright_core::runner(fallback).build().unwrap();
+    assert_eq!(runner.run("What is it?").await.text, "Forty-two.");
+    let asked = asked.0.lock().unwrap();
+    for name in ["operation", "chat", "invoke_agent"] {
+        let expected = (name, "second".to_owned());
+        assert!(asked.contains(&expected), "{name}: {asked:?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The drafts that foreign documents are written in.
+//! The drafts that foreign documents are written in, and the annotations of other tools in them.
 
 use referencing::Draft;
 use serde_json::Value;
@@ -98,4 +98,40 @@ impl Dialect {
             Dialect::Draft202012 => "draft 2020-12",
         }
     }
+}
+
+/// Returns `true` for keywords of other tools that have no effect on which values are valid.
+pub(super) fn only_describes(name: &str) -> bool {
+    name.starts_with("ui:")
+        || name.starts_with("meta:")
+        || matches!(
+            name,
+            "$vocabulary"
+                | "$dynamicAnchor"
+                | "$recursiveAnchor"
+                | "_meta"
+                | "defaultSnippets"
+                | "deprecationMessage"
+                | "doNotSuggest"
+                | "enumDescriptions"
+                | "enumNames"
+                | "enumTitles"
+                | "errorMessage"
+                | "example"
+                | "externalDocs"
+                | "id"
+                | "javaType"
+                | "markdownDescription"
+                | "markdownEnumDescriptions"
+                | "options"
+                | "order"
+                | "placeholder"
+                | "propertyOrder"
+                | "propertyOrdering"
+                | "sensitive"
+                | "strict"
+                | "tsEnumNames"
+                | "tsType"
+                | "xml"
+        )
 }

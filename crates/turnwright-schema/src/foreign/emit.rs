@@ -11,8 +11,8 @@ use crate::keywords::Shape;
 use crate::numeric::tighten;
 use crate::pointer::join;
 use crate::problem::SchemaProblem;
+use crate::problem::{Unenforced, UnenforcedKind};
 use crate::reference::{address, as_fragment};
-use crate::unenforced::{Unenforced, UnenforcedKind};
 
 /// The document that is published.
 #[derive(Debug)]

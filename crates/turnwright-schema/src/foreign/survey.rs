@@ -11,8 +11,8 @@ use super::verdict::{Judge, Verdict, is_schema};
 use crate::keywords::{self, Keyword, Look, Shape};
 use crate::pointer::join;
 use crate::problem::SchemaProblem;
+use crate::problem::UnenforcedKind;
 use crate::reference::{Places, Reference, address};
-use crate::unenforced::UnenforcedKind;
 
 /// A subschema, as an index into [`Survey::nodes`].
 pub(super) type NodeId = usize;
@@ -223,36 +223,20 @@ impl<'d> Reader<'d, '_> {
         place: &str,
         scope: Option<&Rc<Resolver<'d>>>,
     ) {
-        let mut found: Vec<NodeId> = Vec::new();
-        match (keyword.shape, value) {
-            (Shape::Data, _) => return,
-            (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => {
-                for (index, schema) in schemas.iter().enumerate() {
-                    let place = join(place, &index.to_string());
-                    found.push(self.schema(schema, place, scope));
-                }
+        for (key, place, schema) in keywords::subschemas(keyword.shape, value, place) {
+            if name == "patternProperties"
+                && let Some(key) = key
+                && let Some(fault) = self.judge.pattern_fault(key)
+            {
+                node.cause.get_or_insert(place);
+                node.evaluates_less = true;
+                node.bad_names.insert(key, fault);
+                continue;
             }
-            (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
-                for (key, schema) in schemas {
-                    if keyword.shape == Shape::NamedOrLists && schema.is_array() {
-                        continue;
-                    }
-                    if name == "patternProperties"
-                        && let Some(fault) = self.judge.pattern_fault(key)
-                    {
-                        node.cause.get_or_insert_with(|| join(place, key));
-                        node.evaluates_less = true;
-                        node.bad_names.insert(key, fault);
-                        continue;
-                    }
-                    found.push(self.schema(schema, join(place, key), scope));
-                }
+            let child = self.schema(schema, place, scope);
+            if keyword.look != Look::Nowhere {
+                node.children.push((name, child));
             }
-            _ => found.push(self.schema(value, place.to_owned(), scope)),
-        }
-        if keyword.look != Look::Nowhere {
-            node.children
-                .extend(found.into_iter().map(|child| (name, child)));
         }
     }
 

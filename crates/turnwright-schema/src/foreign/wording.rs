@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::fault::escape;
-use crate::unenforced::UnenforcedKind;
+use crate::problem::UnenforcedKind;
 
 /// The maximum number of characters of a quoted keyword.
 const MAX_CHARS: usize = 300;
@@ -65,7 +65,7 @@ mod tests {
     use serde_json::json;
 
     use super::{MAX_LINES, describe, line};
-    use crate::unenforced::UnenforcedKind;
+    use crate::problem::UnenforcedKind;
 
     #[test]
     fn quoted_text_is_short_and_on_one_line() {

@@ -27,13 +27,6 @@ fn invalid_json_is_explained() {
             error.model_text()
         );
     }
-    let error = schema.check(b"{\"a\": \"\xff\"}".as_slice()).unwrap_err();
-    assert_eq!(fault(&error), ("", "json"));
-    assert!(
-        error.model_text().contains("invalid byte at offset 7"),
-        "{}",
-        error.model_text()
-    );
     for (text, got) in [
         ("[]", "[]"),
         ("5", "5"),

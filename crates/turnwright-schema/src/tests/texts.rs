@@ -251,11 +251,6 @@ fn decoding() {
     ] {
         assert_eq!(line(&schema, arguments), expected, "{arguments}");
     }
-    let error = schema.check(b"{\"a\": \"\xff\"}".as_slice()).unwrap_err();
-    assert_eq!(
-        error.faults()[0].message,
-        "must be JSON text in UTF-8 (invalid byte at offset 7)"
-    );
 }
 
 #[test]
@@ -288,7 +283,7 @@ fn fallback_for_expensive_explanations() {
     let many = vec!["true"; 200_000].join(",");
     assert_eq!(
         line(&schema, &format!("{{\"v\": [{many}]}}")),
-        "- /v: does not match the schema; the errors are too many to list: send less data or a simpler structure"
+        "- the arguments: do not match the schema; the errors are too many to list: send less data or a simpler structure"
     );
 }
 

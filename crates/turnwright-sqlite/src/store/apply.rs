@@ -3,12 +3,12 @@
 use rusqlite::{Connection, ToSql, params};
 use turnwright_core::record::{ConversationInfo, GateState, Lease, Record, RecordKind};
 
-use super::changed::{note_deletion, prune_deletions};
-use super::conversation_index::set_info;
+use super::changed::{find_batch, log_batch, note_deletion, prune_deletions};
+use super::conversation_row::set_info;
 use super::conversation_row::{ConversationRow, set_lease};
 use super::encode::{Encoded, Put, Row, is_call_start, nanoseconds};
 use super::error::{Failure, SqliteErrorKind};
-use super::{batch_log, format};
+use super::format;
 
 /// The result of a batch: the revision, or why it was rejected. A rejected batch has changed nothing.
 pub(super) type Applied = Result<u64, Failure>;
@@ -18,7 +18,7 @@ pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Appl
     format::check(conn)?;
     let id = batch.conversation.as_str();
     let mut row = ConversationRow::find(conn, id)?;
-    if let Some(verdict) = batch_log::find(conn, batch)? {
+    if let Some(verdict) = find_batch(conn, batch)? {
         return Ok(verdict);
     }
     (row.revision, row.fencing_token) = match admit(batch, row) {
@@ -40,7 +40,7 @@ pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Appl
             }
         }
     }
-    batch_log::insert(conn, batch, &row, &put_rows, now)?;
+    log_batch(conn, batch, &row, &put_rows, now)?;
     row.last_batch = Some(batch.id);
     if deletes {
         if let Some(key) = row.key

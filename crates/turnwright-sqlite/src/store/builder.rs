@@ -1,6 +1,5 @@
 //! The builder for [`SqliteStore`].
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use super::error::Failure;
 use super::open::Target;
 use super::reader_threads::Readers;
 use super::writer_thread::WriterHandle;
-use super::{Opened, SqliteStore};
+use super::{Opened, SqliteStore, beside};
 
 /// When writes are flushed to the disk. This matters for power failures only: if just the process dies, nothing is
 /// lost in either mode.
@@ -53,7 +52,6 @@ pub enum Durability {
 ///     .spool(Arc::new(spool))
 ///     .durability(Durability::Always)
 ///     .busy_timeout(Duration::from_secs(30))
-///     .readers(2)
 ///     .open()
 ///     .await?;
 /// store.close().await?;
@@ -65,7 +63,6 @@ pub struct SqliteStoreBuilder {
     path: Option<PathBuf>,
     read_only: bool,
     durability: Durability,
-    readers: usize,
     busy_timeout: Duration,
     max_file_bytes: Option<u64>,
     spool: Option<Arc<dyn Spool>>,
@@ -78,7 +75,6 @@ impl SqliteStoreBuilder {
             path: path.map(Path::to_owned),
             read_only: false,
             durability: Durability::default(),
-            readers: 4,
             busy_timeout: Duration::from_secs(10),
             max_file_bytes: None,
             spool: None,
@@ -89,13 +85,6 @@ impl SqliteStoreBuilder {
     /// Sets when writes are flushed to the disk. Default: [`Durability::CallStart`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
-        self
-    }
-
-    /// Sets the number of reader threads, at least 1, each with its own connection. One more thread writes. Default:
-    /// 4.
-    pub fn readers(mut self, threads: usize) -> Self {
-        self.readers = threads;
         self
     }
 
@@ -201,13 +190,13 @@ impl SqliteStoreBuilder {
         let writer = writer.map_err(error)?;
         let readers = match &path {
             None => None,
-            Some(_) => Some(Readers::start(&target, self.readers).map_err(error)?),
+            Some(_) => Some(Readers::start(&target).map_err(error)?),
         };
         let (results, spool) = match (self.spool, &path) {
             (Some(spool), _) => (None, spool),
             (None, None) => (None, Arc::new(MemorySpool::default()) as Arc<dyn Spool>),
             (None, Some(path)) => {
-                let folder = results_of(path);
+                let folder = beside(path, ".results");
                 (Some(folder.clone()), Arc::new(DiskSpool::at(folder)) as _)
             }
         };
@@ -228,25 +217,12 @@ impl SqliteStoreBuilder {
     }
 }
 
-/// Returns the folder next to a database, or next to the target of a link.
-fn results_of(path: &Path) -> PathBuf {
-    let real = if path.is_symlink() {
-        path.canonicalize().unwrap_or_else(|_| path.to_owned())
-    } else {
-        path.to_owned()
-    };
-    let mut name = OsString::from(real);
-    name.push(".results");
-    name.into()
-}
-
 impl fmt::Debug for SqliteStoreBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStoreBuilder")
             .field("path", &self.path)
             .field("read_only", &self.read_only)
             .field("durability", &self.durability)
-            .field("readers", &self.readers)
             .field("busy_timeout", &self.busy_timeout)
             .field("spool", &self.spool.is_some())
             .finish_non_exhaustive()

@@ -1,8 +1,9 @@
-//! The row of a conversation: under its id while it has records, and under a digest of the id afterwards.
+//! The row of a conversation: under its id while it has records, and under a digest of the id afterwards. And the index of
+//! conversations by owner and label, which follows the info of each conversation.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
-use turnwright_core::record::Lease;
+use turnwright_core::record::{ConversationInfo, Lease};
 use turnwright_core::store::BatchId;
 
 use super::encode::nanoseconds;
@@ -163,4 +164,24 @@ pub(super) fn digest(conn: &Connection, id: &str) -> Result<[u8; 32], Failure> {
     }
     hash.update(id);
     Ok(hash.finalize().into())
+}
+
+/// Replaces the entries of a conversation by those of its info.
+pub(super) fn set_info(
+    conn: &Connection,
+    key: i64,
+    info: Option<&ConversationInfo>,
+) -> Result<(), Failure> {
+    conn.prepare_cached("UPDATE conversations SET owner = ?2 WHERE conversation = ?1")?
+        .execute(params![key, info.and_then(ConversationInfo::owner)])?;
+    conn.prepare_cached("DELETE FROM labels WHERE conversation = ?1")?
+        .execute([key])?;
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO labels (key, value, conversation_id, conversation)
+         SELECT ?2, ?3, conversation_id, conversation FROM conversations WHERE conversation = ?1",
+    )?;
+    for (label, value) in info.into_iter().flat_map(ConversationInfo::labels) {
+        statement.execute(params![key, label, value])?;
+    }
+    Ok(())
 }

@@ -9,9 +9,9 @@ use turnwright_core::store::{ConversationId, StoreError};
 
 use super::SqliteStore;
 use super::conversation_row::ConversationRow;
+use super::delete_orphans::{is_named, note_orphan, remove_orphan};
 use super::encode::check_id;
 use super::error::{Failure, SqliteErrorKind};
-use super::spool_references::{is_named, note_orphan, remove_orphan};
 use super::writer_thread::{Writer, now};
 
 /// The number of pages that are returned to the file system in one transaction.
@@ -155,10 +155,9 @@ impl SqliteStore {
     /// the log is empty afterwards; otherwise the file still contains what was overwritten.
     pub(super) async fn release_pages(&self) -> Result<bool, StoreError> {
         loop {
-            let more = self.0.writer.run(|writer| writer.release_pages()).await;
-            match more.map_err(|failure| self.error(failure))? {
-                Released::Some => {}
-                Released::All { emptied } => return Ok(emptied),
+            let released = self.0.writer.run(|writer| writer.release_pages()).await;
+            if let Some(emptied) = released.map_err(|failure| self.error(failure))? {
+                return Ok(emptied);
             }
         }
     }
@@ -174,8 +173,8 @@ async fn forget(spool: &dyn Spool, id: &str, media: bool) -> io::Result<bool> {
 }
 
 impl Writer {
-    /// Returns some pages to the file system.
-    fn release_pages(&mut self) -> Result<Released, Failure> {
+    /// Returns some pages to the file system. If no pages are left, empties the log too and returns whether that succeeded.
+    fn release_pages(&mut self) -> Result<Option<bool>, Failure> {
         let free = |conn: &Connection| -> Result<u64, Failure> {
             Ok(conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
         };
@@ -193,23 +192,9 @@ impl Writer {
             self.commit()?;
         }
         let after = free(&self.conn)?;
-        Ok(if after > 0 && after < before {
-            Released::Some
-        } else {
-            Released::All {
-                emptied: self.shorten_log(),
-            }
-        })
+        let more = after > 0 && after < before;
+        Ok((!more).then(|| self.shorten_log()))
     }
-}
-
-/// How many free pages were returned.
-enum Released {
-    Some,
-    All {
-        /// Whether the log is empty.
-        emptied: bool,
-    },
 }
 
 /// What must be deleted elsewhere after the records.

@@ -1,10 +1,10 @@
-//! Errors of a database.
+//! Errors of a database, and retries while another connection holds a lock.
 
 use std::error::Error as StdError;
-use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 use rusqlite::ErrorCode;
 use turnwright_core::store::{BatchId, Revision, StoreError};
@@ -257,5 +257,27 @@ impl From<io::Error> for Failure {
             _ => SqliteErrorKind::CannotOpen,
         };
         Failure::new(kind, error.to_string())
+    }
+}
+
+/// The maximum pause. SQLite's own pauses grow to 100 ms, in which a busy writer releases and takes its lock a
+/// hundred times.
+const MAX_PAUSE: Duration = Duration::from_millis(3);
+
+/// Repeats `work` while it fails because of a lock, until the timeout.
+pub(super) fn retry_while_busy<T>(
+    timeout: Duration,
+    mut work: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match work() {
+            Err(failure) if failure.is_busy() && begun.elapsed() < timeout => {
+                thread::sleep(pause);
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+            done => return done,
+        }
     }
 }

@@ -34,52 +34,38 @@ impl SqliteStore {
     }
 }
 
-fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
-    let moment = conn.transaction()?;
-    format::check(&moment)?;
-    let mut problems = texts(&moment, "PRAGMA integrity_check(10)")?;
-    problems.retain(|problem| problem != "ok");
-    problems.extend(texts(
-        &moment,
-        "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'a record of conversation ' || conversation || ' is beyond its last position' FROM records JOIN conversations USING (conversation)
+/// Each returns a text per problem.
+const CHECKS: [&str; 7] = [
+    "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 10",
+    "SELECT 'a record of conversation ' || conversation || ' is beyond its last position' FROM records JOIN conversations USING (conversation)
          WHERE position > last_position OR position < 1 LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'conversation ' || conversation || ' has no record' FROM conversations
+    "SELECT 'conversation ' || conversation || ' has no record' FROM conversations
          WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.conversation = conversations.conversation) LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'the numbers of conversation ' || conversation || ' are invalid' FROM conversations
+    "SELECT 'the numbers of conversation ' || conversation || ' are invalid' FROM conversations
          WHERE revision < 0 OR fencing_token < 0 OR last_position < 0 OR changes_from NOT BETWEEN 0 AND revision
              OR length(last_batch_id) <> 16 LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'the log of batches is damaged at revision ' || revision FROM batches
+    "SELECT 'the log of batches is damaged at revision ' || revision FROM batches
          WHERE conversation IS NOT NULL AND NOT ifnull(json_valid(records), 0) LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'the index of turns does not match the turn at position ' || position FROM records
+    "SELECT 'the index of turns does not match the turn at position ' || position FROM records
          WHERE kind = 'turn' AND (began_at IS NULL OR turn_state IS NULL
              OR (json_valid(body) AND turn_state IS NOT body ->> '$.state')) LIMIT 10",
-    )?);
-    problems.extend(texts(
-        &moment,
-        "SELECT 'the index of conversations does not fit the info of conversation ' || c.conversation
+    "SELECT 'the index of conversations does not fit the info of conversation ' || c.conversation
          FROM conversations c LEFT JOIN records r ON r.kind = 'conversation_info' AND r.id = 'info' AND r.conversation = c.conversation
          WHERE (r.body IS NULL OR json_valid(r.body)) AND (c.owner IS NOT r.body ->> '$.owner'
              OR (SELECT json_group_object(key, value) FROM (SELECT key, value FROM labels l
                      WHERE l.conversation = c.conversation AND l.conversation_id = c.conversation_id ORDER BY key))
                  IS NOT ifnull((SELECT json_group_object(key, value) FROM (SELECT key, value FROM json_each(r.body, '$.labels') ORDER BY key)), '{}'))
          LIMIT 10",
-    )?);
+];
+
+fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let mut problems = texts(&moment, "PRAGMA integrity_check(10)")?;
+    problems.retain(|problem| problem != "ok");
+    for sql in CHECKS {
+        problems.extend(texts(&moment, sql)?);
+    }
     damaged_records(&moment, reopen, &mut problems)?;
     if problems.is_empty() {
         Ok(())

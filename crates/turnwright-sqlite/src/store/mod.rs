@@ -1,11 +1,8 @@
 //! The store: one thread writes, a few read.
 
 mod apply;
-mod batch_log;
 mod builder;
-mod busy_retry;
 mod changed;
-mod conversation_index;
 mod conversation_row;
 mod decode;
 mod delete_conversation;
@@ -20,8 +17,6 @@ mod load;
 mod open;
 mod reader_threads;
 mod retention;
-mod secret;
-mod spool_references;
 mod storage;
 mod writer_thread;
 
@@ -249,6 +244,17 @@ impl Store for SqliteStore {
     fn spool(&self) -> Option<Arc<dyn Spool>> {
         Some(Arc::clone(self.results()))
     }
+}
+
+/// Returns the path of a file or folder next to a database, which may be a symbolic link.
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let real = database.is_symlink().then(|| database.canonicalize().ok());
+    let mut name = real
+        .flatten()
+        .unwrap_or_else(|| database.to_owned())
+        .into_os_string();
+    name.push(suffix);
+    name.into()
 }
 
 impl fmt::Debug for SqliteStore {

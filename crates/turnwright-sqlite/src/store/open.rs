@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use turnwright_core::files::create_private_file;
 
-use super::busy_retry::retry_while_busy;
+use super::error::retry_while_busy;
 use super::error::{Failure, SqliteErrorKind};
 use super::format::{self, Found};
 

@@ -13,23 +13,21 @@ use super::open::Target;
 
 /// The capacity of the queue. When it is full, callers wait (back pressure).
 const QUEUE: usize = 256;
+/// The number of reader threads, each with its own connection.
+const THREADS: usize = 4;
 
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 /// A fixed number of threads, each with its own connection.
 #[derive(Debug)]
-pub(super) struct Readers {
-    jobs: mpsc::Sender<Job>,
-    threads: usize,
-}
+pub(super) struct Readers(mpsc::Sender<Job>);
 
 impl Readers {
     /// Starts the threads. Each opens its connection on first use.
-    pub(super) fn start(target: &Target, threads: usize) -> Result<Self, Failure> {
+    pub(super) fn start(target: &Target) -> Result<Self, Failure> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let waiting = Arc::new(Mutex::new(waiting));
-        let threads = threads.max(1);
-        for _ in 0..threads {
+        for _ in 0..THREADS {
             let waiting = Arc::clone(&waiting);
             let reader = Reader {
                 target: target.clone(),
@@ -39,7 +37,7 @@ impl Readers {
             let thread = thread::Builder::new().name("turnwright-reader".to_owned());
             thread.spawn(move || reader.run(&waiting))?;
         }
-        Ok(Readers { jobs, threads })
+        Ok(Readers(jobs))
     }
 
     /// Reads on one of the threads. Skips work whose caller no longer waits; long work checks this too.
@@ -61,7 +59,7 @@ impl Readers {
 
     /// Ends all threads after the queued work.
     pub(super) async fn close(&self) -> Result<(), Failure> {
-        for _ in 0..self.threads {
+        for _ in 0..THREADS {
             self.run(|reader, _| {
                 (reader.conn, reader.closed) = (None, true);
                 Ok(())
@@ -84,7 +82,7 @@ impl Readers {
             let panicked = |_| Err(Failure::new(SqliteErrorKind::Other, "a reader panicked"));
             let _ = reply.send(done.unwrap_or_else(panicked));
         });
-        self.jobs
+        self.0
             .send(job)
             .await
             .map_err(|_| SqliteErrorKind::Closed)?;

@@ -1,15 +1,20 @@
-//! A storage in one file, with its spool and its secret next to it.
+//! A storage in one file, with its spool and its secret next to it. The secret has 32 random bytes in a file that only its
+//! owner can read.
 
+use std::fs;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use turnwright_core::Storage;
+use turnwright_core::files::{create_private_file, open_regular_file};
 use turnwright_core::store::StoreError;
 use turnwright_core::trust::ConversationSecret;
 
-use super::error::Failure;
-use super::{SqliteStore, secret};
+use super::error::{Failure, SqliteErrorKind};
+use super::{SqliteStore, beside};
 
 /// Adds `Storage::sqlite(path)`.
 ///
@@ -96,18 +101,98 @@ impl SqliteStore {
         let Some(path) = self.path() else {
             return Storage::memory().secret().map_err(StoreError::failed);
         };
-        let (file, read_only) = (secret::file_of(path), self.0.read_only);
+        let (file, read_only) = (beside(path, ".secret"), self.0.read_only);
         let work = move || {
             if read_only {
-                match secret::load(&file)? {
+                match load(&file)? {
                     Some(secret) => Ok(secret),
                     None => Ok(Storage::memory().secret().map_err(Failure::from)?),
                 }
             } else {
-                secret::load_or_create(&file)
+                load_or_create(&file)
             }
         };
         let read = self.0.writer.run(move |_| work()).await;
         read.map_err(|failure| self.error(failure))
     }
+}
+
+/// The length of a secret.
+const BYTES: usize = 32;
+
+/// The consequence of replacing a secret.
+const REPLACED: &str = "Then a new secret is created, and the provider's prompt cache misses for earlier conversations";
+
+/// Returns the secret in this file. Creates the file if it does not exist.
+fn load_or_create(file: &Path) -> Result<ConversationSecret, Failure> {
+    if let Some(secret) = load(file)? {
+        return Ok(secret);
+    }
+    let failed =
+        |error: io::Error| failure(format!("`{}` cannot be created: {error}", file.display()));
+    let secret = ConversationSecret::random().map_err(failed)?;
+    create(file, &secret.expose()).map_err(failed)?;
+    // Another process may have been faster. The existing file wins.
+    Ok(load(file)?.unwrap_or(secret))
+}
+
+/// Returns the secret in this file, if the file exists.
+fn load(file: &Path) -> Result<Option<ConversationSecret>, Failure> {
+    let shown = file.display();
+    let unreadable = |error: io::Error| failure(format!("`{shown}` cannot be read: {error}"));
+    let opened = match open_regular_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(unreadable)?,
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = opened.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(failure(format!(
+                "`{shown}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it. If another user may have read it, \
+                 delete it instead. {REPLACED}"
+            )));
+        }
+    }
+    let mut bytes = Vec::new();
+    let mut bounded = opened.take(BYTES as u64 + 1);
+    bounded.read_to_end(&mut bytes).map_err(unreadable)?;
+    match <[u8; BYTES]>::try_from(bytes) {
+        Ok(bytes) => Ok(Some(ConversationSecret::from_bytes(bytes))),
+        Err(bytes) => {
+            let count = match bytes.len() {
+                more if more > BYTES => format!("more than {BYTES}"),
+                count => count.to_string(),
+            };
+            Err(failure(format!(
+                "`{shown}` has {count} bytes instead of {BYTES}: restore it from a backup, or delete it. {REPLACED}"
+            )))
+        }
+    }
+}
+
+/// Creates the file completely or not at all. Never replaces an existing one.
+fn create(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = file.with_added_extension(format!("{}-{count}.tmp", std::process::id()));
+    // Left by a dead process with the same id.
+    let _ = fs::remove_file(&temporary);
+    let linked = write(&temporary, bytes).and_then(|()| fs::hard_link(&temporary, file));
+    let _ = fs::remove_file(&temporary);
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
+}
+
+fn write(temporary: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = create_private_file(temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn failure(detail: String) -> Failure {
+    Failure::new(SqliteErrorKind::Secret, detail)
 }

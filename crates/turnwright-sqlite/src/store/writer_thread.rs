@@ -1,4 +1,7 @@
 //! The writer thread.
+//!
+//! Waiting batches are committed together, each with its own result. A group that starts a call is flushed to disk
+//! before the call runs. Readers have their own connections. SQLite is never called on a thread of the async runtime.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,10 +12,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::apply::{Applied, apply};
-use super::batch_log;
 use super::builder::Durability;
-use super::busy_retry::retry_while_busy;
+use super::changed::prune_batches;
 use super::encode::Encoded;
+use super::error::retry_while_busy;
 use super::error::{Failure, SqliteErrorKind};
 use super::open::Target;
 
@@ -196,7 +199,7 @@ impl Writer {
             .pruned_at
             .is_none_or(|at| now.abs_diff(at) > PRUNE_EVERY)
         {
-            batch_log::prune(&self.conn, now)?;
+            prune_batches(&self.conn, now)?;
             self.pruned_at = Some(now);
         }
         let applied = batches.iter().map(|batch| apply(&self.conn, batch, now));

@@ -2,28 +2,87 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turnwright_core::spool::Spool;
 
 use async_trait::async_trait;
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Layered,
-    Loaded, Query, Revision, Store, StoreError, StoreExt as _, StoreLayer, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, Store, StoreError, StoreExt as _, TurnFilter,
 };
 use turnwright_sqlite::{Durability, SqliteErrorKind, SqliteStore};
-use turnwright_testkit::store::{Fail, FailingLayer, conformance, damage_conformance};
+use turnwright_testkit::store::{Fail, FailingStore, conformance, damage_conformance};
 
 use crate::folder::Folder;
 use crate::note;
 
-/// The folder of a store, deleted with it.
-impl StoreLayer for Folder {}
+/// A store with its folder, which is deleted with it.
+struct Housed {
+    _folder: Folder,
+    store: SqliteStore,
+}
 
-type Housed = Layered<Folder, SqliteStore>;
+#[async_trait]
+impl Store for Housed {
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        self.store.apply(conversation, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
+    }
+}
 
 async fn on_disk() -> Housed {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    Layered::new(folder, store)
+    Housed {
+        _folder: folder,
+        store,
+    }
 }
 
 #[tokio::test]
@@ -36,8 +95,11 @@ async fn file_passes_the_store_suite_on_many_threads() {
     conformance(async || {
         let folder = Folder::new();
         let builder = SqliteStore::builder(folder.file()).durability(Durability::Always);
-        let store = builder.readers(1).open().await.unwrap();
-        Layered::new(folder, store)
+        let store = builder.open().await.unwrap();
+        Housed {
+            _folder: folder,
+            store,
+        }
     })
     .await;
 }
@@ -47,57 +109,69 @@ async fn in_memory_database_passes_the_store_suite() {
     conformance(async || SqliteStore::in_memory().await.unwrap()).await;
 }
 
-/// Two stores on one file, used alternately: nothing may be cached in memory. The layer holds the second one.
-struct InTurns(Housed, AtomicUsize);
+/// Two stores on one file, used alternately: nothing may be cached in memory.
+struct InTurns {
+    one: Housed,
+    other: SqliteStore,
+    calls: AtomicUsize,
+}
 
 impl InTurns {
-    fn next<'s>(&'s self, store: &'s dyn Store) -> &'s dyn Store {
-        match self.1.fetch_add(1, Ordering::Relaxed) % 2 {
-            0 => &self.0,
-            _ => store,
+    fn next(&self) -> &dyn Store {
+        match self.calls.fetch_add(1, Ordering::Relaxed) % 2 {
+            0 => &self.one,
+            _ => &self.other,
         }
     }
 }
 
 #[async_trait]
-impl StoreLayer for InTurns {
+impl Store for InTurns {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        self.next(store).apply(conversation_id, batch).await
+        self.next().apply(conversation_id, batch).await
     }
     async fn load(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        self.next(store).load(conversation_id, query).await
+        self.next().load(conversation_id, query).await
     }
     async fn conversations(
         &self,
-        store: &dyn Store,
         filter: &ConversationFilter,
     ) -> Result<Vec<FoundConversation>, StoreError> {
-        self.next(store).conversations(filter).await
+        self.next().conversations(filter).await
     }
-    async fn find_turns(
-        &self,
-        store: &dyn Store,
-        filter: &TurnFilter,
-    ) -> Result<Vec<FoundTurn>, StoreError> {
-        self.next(store).find_turns(filter).await
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.next().find_turns(filter).await
     }
     async fn changed(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         since: Revision,
     ) -> Result<Changes, StoreError> {
-        self.next(store).changed(conversation_id, since).await
+        self.next().changed(conversation_id, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.one.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.one.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.one.spool()
     }
 }
 
@@ -106,13 +180,17 @@ async fn two_stores_on_one_file_pass_the_store_suite() {
     conformance(async || {
         let one = on_disk().await;
         let other = SqliteStore::open(one.store.path().unwrap()).await.unwrap();
-        Layered::new(InTurns(one, AtomicUsize::new(0)), other)
+        InTurns {
+            one,
+            other,
+            calls: AtomicUsize::new(0),
+        }
     })
     .await;
 }
 
 /// Retries failed calls. A batch whose reply was lost is applied again, which changes nothing.
-struct Retry;
+struct Retry(FailingStore<Housed>);
 
 macro_rules! retry {
     ($operation:expr) => {
@@ -126,44 +204,52 @@ macro_rules! retry {
 }
 
 #[async_trait]
-impl StoreLayer for Retry {
+impl Store for Retry {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        retry!(store.apply(conversation_id, batch.clone()))
+        retry!(self.0.apply(conversation_id, batch.clone()))
     }
     async fn load(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        retry!(store.load(conversation_id, query))
+        retry!(self.0.load(conversation_id, query))
     }
     async fn conversations(
         &self,
-        store: &dyn Store,
         filter: &ConversationFilter,
     ) -> Result<Vec<FoundConversation>, StoreError> {
-        retry!(store.conversations(filter))
+        retry!(self.0.conversations(filter))
     }
-    async fn find_turns(
-        &self,
-        store: &dyn Store,
-        filter: &TurnFilter,
-    ) -> Result<Vec<FoundTurn>, StoreError> {
-        retry!(store.find_turns(filter))
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        retry!(self.0.find_turns(filter))
     }
     async fn changed(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         since: Revision,
     ) -> Result<Changes, StoreError> {
-        retry!(store.changed(conversation_id, since))
+        retry!(self.0.changed(conversation_id, since))
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
     }
 }
 
@@ -171,9 +257,9 @@ impl StoreLayer for Retry {
 async fn store_suite_passes_with_failing_calls_and_retries() {
     for (nth, fail) in [(2, Fail::Before), (3, Fail::After), (2, Fail::After)] {
         conformance(async || {
-            let store = FailingLayer::store(on_disk().await);
-            store.layer.fail_each(nth, fail);
-            Layered::new(Retry, store)
+            let store = FailingStore::new(on_disk().await);
+            store.fail_each(nth, fail);
+            Retry(store)
         })
         .await;
     }
@@ -182,8 +268,9 @@ async fn store_suite_passes_with_failing_calls_and_retries() {
 #[tokio::test]
 async fn applied_batch_is_visible_after_a_lost_reply() {
     for nth in [2, 3, 5] {
-        let store = FailingLayer::store(on_disk().await);
-        store.layer.fail_each(nth, Fail::After);
+        let housed = on_disk().await;
+        let store = FailingStore::new(housed.store.clone());
+        store.fail_each(nth, Fail::After);
         let conversation_id = ConversationId::new("chat");
         let mut answered = 0;
         for n in 0..60 {
@@ -194,11 +281,11 @@ async fn applied_batch_is_visible_after_a_lost_reply() {
                     .is_ok(),
             );
         }
-        store.layer.stop_failing();
-        assert_eq!((answered, store.layer.applied()), (60 - 60 / nth, 60));
+        store.stop_failing();
+        assert_eq!((answered, store.applied()), (60 - 60 / nth, 60));
         let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
         assert_eq!((loaded.revision, loaded.records.len()), (Revision(60), 60));
-        store.store.store.integrity_check().await.unwrap();
+        housed.store.integrity_check().await.unwrap();
     }
 }
 

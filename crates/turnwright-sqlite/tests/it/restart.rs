@@ -1,12 +1,17 @@
 //! Stored data is read after a restart: results of any size, and media.
 
+use async_trait::async_trait;
 use std::sync::Arc;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, Revision, StoreError,
+    TurnFilter,
+};
 
 use serde_json::{Value, json};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Record, RecordKind};
 use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool, Spool as _};
-use turnwright_core::store::{ConversationId, Layered, Query, Store, StoreExt as _, StoreLayer};
+use turnwright_core::store::{ConversationId, Query, Store, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
     BoxError, DispatchContext, ErrorCode, Storage, Tool, ToolContext, ToolOutput, TurnInput,
@@ -179,11 +184,59 @@ async fn spooled_media_is_deleted_with_its_last_reference() {
 }
 
 /// Leaves the spool to the runner.
-struct WithoutSpool;
+struct WithoutSpool(SqliteStore);
 
-impl StoreLayer for WithoutSpool {
-    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn turnwright_core::spool::Spool>> {
+#[async_trait]
+impl Store for WithoutSpool {
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::spool::Spool>> {
         None
+    }
+
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        self.0.apply(conversation, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.0.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.0.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.0.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.0.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
     }
 }
 
@@ -199,7 +252,7 @@ async fn persistent_store_with_transient_spool_is_rejected() {
         .unwrap();
     let secret = || ConversationSecret::from_bytes([7; 32]);
     let memory = || Arc::new(MemorySpool::default());
-    let without = || Layered::new(WithoutSpool, store.clone());
+    let without = || WithoutSpool(store.clone());
     let own = in_memory.spool().unwrap();
     let refused = [
         (

@@ -55,9 +55,10 @@ fn describe(
         ));
         return;
     }
-    let played = match recording.played {
-        true => " and was already played",
-        false => "",
+    let played = if recording.played {
+        " and was already played"
+    } else {
+        ""
     };
     let _ = write!(text, "of which number {at} is the closest{played}:");
     if elsewhere {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::format;
 use super::pattern::Pattern;
@@ -159,9 +159,10 @@ impl<'d> Document<'d> {
         };
         let id = object.get("$id").and_then(Value::as_str);
         rebased |= !at.is_empty() && id.is_some_and(|id| !id.starts_with('#'));
-        let anchor = match self.draft7 {
-            true => id.and_then(|id| id.strip_prefix('#')),
-            false => object.get("$anchor").and_then(Value::as_str),
+        let anchor = if self.draft7 {
+            id.and_then(|id| id.strip_prefix('#'))
+        } else {
+            object.get("$anchor").and_then(Value::as_str)
         };
         if rebased {
             self.rebased.insert(std::ptr::from_ref(object));
@@ -341,9 +342,10 @@ pub(crate) fn item_schema<'d>(
     schema: &'d Object,
     index: usize,
 ) -> Option<&'d Value> {
-    let (prefix, rest) = match doc.draft7 {
-        true => ("items", "additionalItems"),
-        false => ("prefixItems", "items"),
+    let (prefix, rest) = if doc.draft7 {
+        ("items", "additionalItems")
+    } else {
+        ("prefixItems", "items")
     };
     let unevaluated = schema.get("unevaluatedItems");
     match schema.get(prefix) {
@@ -363,4 +365,14 @@ pub(crate) fn size(rule: Option<&Value>) -> Option<usize> {
         Some(float as u64)
     })?;
     usize::try_from(n).ok()
+}
+
+pub(crate) fn float(number: &Number) -> f64 {
+    number.as_f64().unwrap_or(f64::NAN)
+}
+
+pub(crate) fn floor(number: &Number) -> i128 {
+    let signed = number.as_i64().map(i128::from);
+    let integer = signed.or(number.as_u64().map(i128::from));
+    integer.unwrap_or_else(|| float(number).floor() as i128)
 }

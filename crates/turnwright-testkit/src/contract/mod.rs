@@ -144,12 +144,11 @@ impl Fuzz {
     /// Fails if the contract does not hold, or if fewer than a third of the values were accepted.
     pub fn run(&self, tool: &Tool) -> Result<Report, Failure> {
         let report = run::run(tool, self.cases, self.seed);
-        match report.is_ok() {
-            true => Ok(report),
-            false => Err(Failure {
-                report: Box::new(report),
-            }),
+        if report.is_ok() {
+            return Ok(report);
         }
+        let report = Box::new(report);
+        Err(Failure { report })
     }
 }
 

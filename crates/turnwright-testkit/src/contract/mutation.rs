@@ -3,10 +3,10 @@
 use serde_json::{Number, Value, json};
 
 use super::coverage::Site;
-use super::document::{Object, item_schema, size};
+use super::document::{Object, float, floor, item_schema, size};
 use super::format;
 use super::generator::Generator;
-use super::generator::number::{float, floor, integer_value};
+use super::generator::number::integer_value;
 
 /// Longer strings would exceed the size limit on arguments first.
 const MAX_LEN: usize = 50_000;

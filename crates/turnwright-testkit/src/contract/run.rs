@@ -199,9 +199,10 @@ impl<'d> Run<'_, 'd> {
         let fault = match self.tool.probe(value) {
             Ok(checked) if repaired(checked.value()) => return false,
             Ok(checked) => {
-                let answer = match checked.value() == value {
-                    true => "no error: it was accepted".to_owned(),
-                    false => format!("it was accepted as {}", checked.value()),
+                let answer = if checked.value() == value {
+                    "no error: it was accepted".to_owned()
+                } else {
+                    format!("it was accepted as {}", checked.value())
                 };
                 Some((FindingKind::BrokenAccepted, answer))
             }
@@ -286,9 +287,12 @@ fn is_expected(
     violations: &Violations,
 ) -> bool {
     // The validator counts the items after a prefix from 0.
-    let comparable = |place: &str| match doc.has_prefixes {
-        true => without_indices(place),
-        false => place.to_owned(),
+    let comparable = |place: &str| {
+        if doc.has_prefixes {
+            without_indices(place)
+        } else {
+            place.to_owned()
+        }
     };
     let fault = comparable(fault);
     // A repair may have changed the value before the faults were found.

@@ -7,9 +7,8 @@ use boon::{Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use super::document::{Address, Document, Object};
+use super::document::{Address, Document, Object, float, floor};
 use super::format;
-use super::generator::number::{float, floor};
 use crate::pointer;
 
 const ADDRESS: &str = "https://contract.invalid/document.json";
@@ -168,9 +167,10 @@ impl<'a, 'd> Validator<'a, 'd> {
             ErrorKind::MultipleOf { got, want } => {
                 let (n, step) = (floor(got), floor(want));
                 let quotient = float(got) / float(want);
-                match got.is_f64() || want.is_f64() {
-                    false => step != 0 && n % step != 0,
-                    true => quotient.abs() < 1e9 && (quotient - quotient.round()).abs() > 1e-6,
+                if got.is_f64() || want.is_f64() {
+                    quotient.abs() < 1e9 && (quotient - quotient.round()).abs() > 1e-6
+                } else {
+                    step != 0 && n % step != 0
                 }
             }
             ErrorKind::AnyOf

@@ -28,9 +28,10 @@ impl Act {
                 for piece in pieces {
                     message.push(piece).await;
                 }
-                match last {
-                    true => message.finish_as_answer().await?,
-                    false => message.finish().await?,
+                if last {
+                    message.finish_as_answer().await?
+                } else {
+                    message.finish().await?
                 };
             }
             Act::Think(text) => {

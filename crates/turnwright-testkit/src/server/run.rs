@@ -202,7 +202,7 @@ impl Server {
     }
 
     /// Waits until no connection is open.
-    pub(crate) async fn all_closed(&self) {
+    pub async fn all_closed(&self) {
         // The sender lives as long as this server.
         let _ = self
             .shared

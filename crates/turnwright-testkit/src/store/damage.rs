@@ -7,8 +7,8 @@ use turnwright_core::store::{
 };
 
 use super::outcome::{Broken, Outcome, same};
+use super::report::Report;
 use super::sample::of_kind;
-use crate::suite::Report;
 
 /// Checks that a record that cannot be read does not affect the others. It must be listed in [`Loaded::damaged`],
 /// count towards limits, and it must be possible to overwrite and delete it. `make` returns a new, empty store for

@@ -21,6 +21,7 @@ mod checks;
 mod damage;
 mod failing;
 mod outcome;
+mod report;
 mod sample;
 mod storage;
 
@@ -30,10 +31,9 @@ use turnwright_core::store::Store;
 
 use chat::Chat;
 pub use damage::damage_conformance;
-pub use failing::{Fail, FailingLayer, FailingStore};
+pub use failing::{Fail, FailingStore};
+pub use report::{Finding, Report};
 pub use storage::{storage_of, storage_with};
-
-pub use crate::suite::{Finding, Report};
 
 /// Runs all checks against a store. `make` returns a new, empty store for each check. Must run inside a Tokio
 /// runtime; some checks write from several threads.

@@ -1,9 +1,50 @@
-//! Checks of records.
+//! Results of checks.
+
+use std::fmt::Debug;
 
 use serde_json::Value;
 use turnwright_core::record::Record;
+use turnwright_core::store::StoreError;
 
-pub(super) use crate::suite::{Broken, Outcome, ensure, same};
+/// What a check observed instead of the requirement.
+#[derive(Debug)]
+pub(super) struct Broken(pub(super) String);
+
+pub(super) type Outcome = Result<(), Broken>;
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Broken(format!("the store returned an error: {error}"))
+    }
+}
+
+impl From<turnwright_core::Error> for Broken {
+    fn from(error: turnwright_core::Error) -> Self {
+        Broken(error.to_string())
+    }
+}
+
+/// Checks that what was found equals what is required.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers mostly pass temporaries"
+)]
+pub(super) fn same<F, P>(what: &str, found: F, promised: P) -> Outcome
+where
+    F: PartialEq<P> + Debug,
+    P: Debug,
+{
+    let message = || format!("{what}: expected {promised:?}, found {found:?}");
+    ensure(found == promised, message)
+}
+
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome {
+    if holds {
+        Ok(())
+    } else {
+        Err(Broken(otherwise()))
+    }
+}
 
 /// Checks that two records are equal, wherever the bytes of their artifacts are.
 pub(super) async fn same_record(found: &Record, written: &Record) -> Outcome {

@@ -225,7 +225,7 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         call("c-5").results(odd_text(ToolResults::Failure)),
         call("c-6").results(odd_text(ToolResults::Refusal)),
         ToolCall::builder("tool", json!({ "x": 1.0 })).id("c-7"),
-        ToolCall::builder("tool", vec![b'{', 0xff]).id("c-8"),
+        ToolCall::builder("tool", "{\u{fffd}").id("c-8"),
         call("c-9").ordinal(u64::MAX).cut_off(true),
     ] {
         all.push(call.build()?.into());

@@ -1,4 +1,4 @@
-//! Tests of the contract fuzzer and the suites, with correct and incorrect tools, stores and models; and of the servers
+//! Tests of the contract fuzzer and the suites, with correct and incorrect tools and stores; and of the servers
 //! and recordings, byte by byte.
 
 #![allow(
@@ -13,8 +13,6 @@
 mod cassette;
 mod definitions;
 mod documents;
-#[cfg(feature = "server")]
-mod model;
 mod random;
 mod random_document;
 #[cfg(feature = "server")]

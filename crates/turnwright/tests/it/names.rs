@@ -69,10 +69,10 @@ fn errors_for_custom_kinds_have_texts_for_the_model() {
 fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true if path.ends_with("target") || path.ends_with(".git") => {}
-            true => add_files(&path, files),
-            false => files.push(path),
+        if !path.is_dir() {
+            files.push(path);
+        } else if !path.ends_with("target") && !path.ends_with(".git") {
+            add_files(&path, files);
         }
     }
 }

@@ -53,12 +53,3 @@ fn package_with_only_turnwright_and_tokio_runs_a_tool() {
 fn reqwest_with_its_default_tls_works_beside() {
     assert_eq!(run("other_tls", &[]), "both\n");
 }
-
-/// The package enables `arbitrary_precision` and `raw_value` of `serde_json`, and checks the contract of a tool
-/// there. It prints a checksum, which is the same everywhere.
-#[test]
-fn serde_json_features_do_not_change_the_contract() {
-    let args = r#"{"share": 1.50, "n": 1e2, "big": 12345678901234567890123}"#;
-    let expected = turnwright::call::checksum("split", args);
-    assert_eq!(run("precise", &["--offline"]).trim_end(), expected);
-}

@@ -14,6 +14,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("Codec", "a bound in a private module"),
     ("Decoder", "the module page has one"),
     ("FrameReader", "a bound in a private module"),
+    ("HasCodec", "a bound in a private module"),
     ("OpenAi", "a bound in a private module"),
     ("Spooled", "hidden"),
     ("Stamped", "a bound in a private module"),

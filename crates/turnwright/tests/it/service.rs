@@ -85,9 +85,10 @@ impl Service {
     fn send(&self, user: &str, method: &str, path: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
-        let kind = match body.starts_with('{') {
-            true => "application/json",
-            false => "text/plain",
+        let kind = if body.starts_with('{') {
+            "application/json"
+        } else {
+            "text/plain"
         };
         let request = format!(
             "{method} {path} HTTP/1.0\r\nauthorization: Bearer {user}-token\r\ncontent-type: {kind}\r\n\

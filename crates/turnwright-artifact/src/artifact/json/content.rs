@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::format::{is_lines, parse};
+use super::page::type_of;
 use super::path::{Flow, JsonPath, Place};
 use super::records::Records;
 use crate::artifact::page::clip;
@@ -125,9 +126,7 @@ pub(super) fn described(node: &Value) -> String {
             )
         }
         Value::Array(items) => format!("an array of {}", counted(items.len() as u64, "element")),
-        Value::String(_) => "a string".to_owned(),
-        Value::Number(_) => "a number".to_owned(),
-        Value::Bool(_) => "a boolean".to_owned(),
         Value::Null => "null".to_owned(),
+        node => format!("a {}", type_of(node)),
     }
 }

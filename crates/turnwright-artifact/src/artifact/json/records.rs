@@ -1,6 +1,6 @@
 //! Streams the records of JSON Lines content and keeps only what a query needs.
 
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader};
 
 use serde_json::Value;
 
@@ -111,18 +111,25 @@ impl<'r> Records<'r> {
         mut wanted: impl FnMut(u64) -> Option<bool>,
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
-        let mut lines = Lines::new(self.read);
-        let mut stats = LineStats::default();
+        let mut reader = BufReader::with_capacity(BLOCK, self.read.clone());
+        let (mut line, mut stats) = (Vec::new(), LineStats::default());
         for number in 0.. {
-            let Some(line) = lines.next()? else {
+            let (bytes, too_long) =
+                read_line(&mut reader, &mut line).map_err(Error::from_artifact_read)?;
+            self.left = self.left.saturating_sub(bytes as u64);
+            if bytes == 0 {
                 stats.complete = true;
                 break;
-            };
-            let Line::Text(text) = line else {
+            }
+            if too_long {
                 stats.too_long(number);
                 continue;
+            }
+            let text = if number == 0 {
+                without_bom(&line)
+            } else {
+                &line
             };
-            let text = if number == 0 { without_bom(text) } else { text };
             if text.trim_ascii().is_empty() {
                 continue;
             }
@@ -140,7 +147,6 @@ impl<'r> Records<'r> {
                 Err(error) => stats.broken(number, &error),
             }
         }
-        self.left = self.left.saturating_sub(lines.bytes_read);
         stats.check()?;
         if !self.stats.complete {
             self.stats = stats;
@@ -161,43 +167,22 @@ fn among(indices: impl Iterator<Item = u64>) -> impl FnMut(u64) -> Option<bool> 
 /// Bytes per read.
 const BLOCK: usize = 256 * 1024;
 
-/// A line without its line break, or a line that is too long to hold in memory.
-pub(super) enum Line<'l> {
-    Text(&'l [u8]),
-    TooLong,
-}
-
-/// Iterates over the lines from the start.
-pub(super) struct Lines {
-    reader: BufReader<ArtifactRead>,
-    line: Vec<u8>,
-    pub(super) bytes_read: u64,
-}
-
-impl Lines {
-    pub(super) fn new(read: &ArtifactRead) -> Self {
-        Lines {
-            reader: BufReader::with_capacity(BLOCK, read.clone()),
-            line: Vec::new(),
-            bytes_read: 0,
-        }
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
-        self.read_line().map_err(Error::from_artifact_read)
-    }
-
-    fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.line.clear();
-        let mut within_bound = (&mut self.reader).take(MAX_RECORD as u64 + 1);
-        let length = within_bound.read_until(b'\n', &mut self.line)?;
-        self.bytes_read += length as u64;
-        if self.line.pop_if(|last| *last == b'\n').is_none() && length > MAX_RECORD {
-            self.bytes_read += self.reader.skip_until(b'\n')? as u64;
-            return Ok(Some(Line::TooLong));
-        }
-        Ok((length > 0).then_some(Line::Text(&self.line)))
-    }
+/// Reads the next line without its line break. Returns how many bytes were read, and whether the line is too long to hold in
+/// memory.
+fn read_line(
+    reader: &mut BufReader<ArtifactRead>,
+    line: &mut Vec<u8>,
+) -> io::Result<(usize, bool)> {
+    line.clear();
+    let mut within_bound = io::Read::take(&mut *reader, MAX_RECORD as u64 + 1);
+    let length = within_bound.read_until(b'\n', line)?;
+    let too_long = line.pop_if(|last| *last == b'\n').is_none() && length > MAX_RECORD;
+    let rest = if too_long {
+        reader.skip_until(b'\n')?
+    } else {
+        0
+    };
+    Ok((length + rest, too_long))
 }
 
 /// The number of records and of skipped lines.

@@ -1,24 +1,28 @@
-//! The frontmatter of a document.
+//! The frontmatter of a document: YAML, parsed to JSON.
 
-mod value;
-
+use std::cell::Cell;
+use std::fmt;
 use std::ops::Range;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
+use serde_json::{Map, Number, Value};
 
 use super::document::Document;
+use crate::artifact::page::clip;
 use crate::error::Error;
 
 /// Maximum size of the frontmatter in bytes. A longer block is not frontmatter.
 const LARGEST: usize = 64 * 1024;
+/// Maximum size of the parsed values in bytes. Only a block with aliases can exceed it.
+const UNFOLDED: usize = 256 * 1024;
 
-/// The frontmatter: a metadata block at the very start of a document.
+/// The frontmatter: a block of YAML between lines of `---` at the very start of a document. A line of `...` also ends it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Frontmatter {
-    /// The format.
-    pub format: FrontmatterFormat,
     /// The lines of the block, including the two delimiters.
     pub lines: Range<u64>,
     /// The source between the delimiters.
@@ -27,31 +31,8 @@ pub struct Frontmatter {
     pub value: Value,
 }
 
-/// The format of frontmatter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum FrontmatterFormat {
-    /// YAML between lines of `---`. A line of `...` also ends it.
-    Yaml,
-    /// TOML between lines of `+++`.
-    Toml,
-}
-
-impl FrontmatterFormat {
-    /// Returns the name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            FrontmatterFormat::Yaml => "YAML",
-            FrontmatterFormat::Toml => "TOML",
-        }
-    }
-}
-
 /// The position of a block.
 pub(super) struct Block {
-    format: FrontmatterFormat,
     pub(super) bytes: Range<usize>,
     inner: Range<usize>,
 }
@@ -60,19 +41,13 @@ pub(super) struct Block {
 /// is a thematic break.
 pub(super) fn find(text: &str, start: usize) -> Option<Block> {
     let mut lines = text.get(start..)?.split_inclusive('\n');
-    let first = lines.next()?;
-    let (format, ends): (_, &[&str]) = match first.trim_end() {
-        "---" => (FrontmatterFormat::Yaml, &["---", "..."]),
-        "+++" => (FrontmatterFormat::Toml, &["+++"]),
-        _ => return None,
-    };
+    let first = lines.next().filter(|line| line.trim_end() == "---")?;
     let inner = start + first.len();
     let mut at = inner;
     for line in lines {
         let bare = line.trim_end();
-        if ends.contains(&bare) {
+        if matches!(bare, "---" | "...") {
             return Some(Block {
-                format,
                 bytes: start..at + line.len(),
                 inner: inner..at,
             });
@@ -92,12 +67,136 @@ pub(super) fn frontmatter(document: &Document) -> Result<Option<Frontmatter>, Er
     };
     let raw = document.slice(&block.inner);
     let lines = document.exact_lines_of(&block.bytes);
-    let value =
-        value::parsed(block.format, raw).map_err(|fault| fault.into_error(block.format, &lines))?;
+    let room = Cell::new(UNFOLDED);
+    let parsed = Unfold { room: &room }.deserialize(yaml_serde::Deserializer::from_str(raw));
+    let value = parsed.map_err(|error| malformed(&error, &lines))?;
     Ok(Some(Frontmatter {
-        format: block.format,
         lines,
         raw: raw.to_owned(),
         value,
     }))
+}
+
+/// Returns the error for the block on these lines.
+fn malformed(error: &yaml_serde::Error, lines: &Range<u64>) -> Error {
+    let (start, end) = (lines.start, lines.end);
+    let place = error.location().map_or_else(String::new, |place| {
+        format!(" at line {}", (start + place.line() as u64).min(end))
+    });
+    let reason = clip(&error.to_string(), 240);
+    Error::malformed_artifact(format!(
+        "The frontmatter (lines {start}..{end}) is not valid YAML{place}: {reason}. Read it as text with artifact_cat \
+         start={start} end={end}."
+    ))
+}
+
+/// Builds a value and counts its expanded size. The parser limits the nesting depth.
+#[derive(Clone, Copy)]
+struct Unfold<'r> {
+    room: &'r Cell<usize>,
+}
+
+impl Unfold<'_> {
+    fn take<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
+        let left = self.room.get().checked_sub(bytes + 1);
+        self.room.set(left.ok_or_else(|| {
+            E::custom(format_args!(
+                "its aliases expand to more than {UNFOLDED} bytes"
+            ))
+        })?);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Unfold<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Unfold<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Null)
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<Value, E> {
+        self.visit_unit()
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Value, E> {
+        self.take(0).map(|()| value.into())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
+        self.take(0).map(|()| value.into())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        self.take(0).map(|()| value.into())
+    }
+
+    fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        match Number::from_f64(value) {
+            Some(number) => self.take(0).map(|()| number.into()),
+            None => self.visit_str(&value.to_string()),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Value, E> {
+        self.take(value.len()).map(|()| value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut values = Vec::new();
+        while let Some(value) = from.next_element_seed(self)? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut map = Map::new();
+        while let Some(key) = from.next_key_seed(self)? {
+            let key = match key {
+                Value::String(key) => key,
+                Value::Null | Value::Bool(_) | Value::Number(_) => key.to_string(),
+                Value::Array(_) | Value::Object(_) => {
+                    return Err(serde::de::Error::custom(
+                        "a key must not be a list or a mapping",
+                    ));
+                }
+            };
+            if map.contains_key(&key) {
+                return Err(serde::de::Error::custom(format_args!(
+                    "the key {key:?} occurs twice"
+                )));
+            }
+            map.insert(key, from.next_value_seed(self)?);
+        }
+        Ok(Value::Object(map))
+    }
+
+    /// A tagged value (`!tag value`): the tag has no meaning here, so only the value is used.
+    fn visit_enum<A: EnumAccess<'de>>(self, from: A) -> Result<Value, A::Error> {
+        let (_tag, value) = from.variant_seed(self)?;
+        value.newtype_variant_seed(self)
+    }
 }

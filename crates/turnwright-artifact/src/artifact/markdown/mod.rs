@@ -25,7 +25,6 @@ mod document;
 mod frontmatter;
 mod links;
 mod listing;
-mod nesting;
 mod outline;
 mod pages;
 mod plain;
@@ -38,7 +37,7 @@ mod tests;
 use std::ops::{Range, RangeBounds};
 
 pub use blocks::CodeBlock;
-pub use frontmatter::{Frontmatter, FrontmatterFormat};
+pub use frontmatter::Frontmatter;
 pub use links::Link;
 pub use outline::Heading;
 pub(super) use queries::queries;

@@ -6,12 +6,13 @@ use std::ops::Range;
 use super::blocks::{self, CodeBlock};
 use super::document::Document;
 use super::links::{self as linked, Link};
-use super::listing::{Listing, clipped, quoted, span};
+use super::listing::{Listing, quoted, span};
 use super::outline::{self, Heading};
 use super::queries::{CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
 use super::section::{self as sections, SectionName};
 use super::{frontmatter as metadata, plain};
 use crate::artifact::Page;
+use crate::artifact::page::clip;
 use crate::error::Error;
 
 fn line_range(document: &Document, start: u64, end: Option<u64>) -> Range<u64> {
@@ -24,13 +25,13 @@ pub(super) fn frontmatter(
     _: &Nothing,
 ) -> Result<String, Error> {
     let Some(found) = metadata::frontmatter(document)? else {
-        let none = "The document has no frontmatter: a line --- or +++ at its start, then no blank line, and the same line again within 64 KiB.";
+        let none = "The document has no frontmatter: a line --- at its start, then no blank line, and the same line again within 64 KiB.";
         let _ = page.line(none);
         return Ok(page.finish());
     };
     let lines = &found.lines;
     let shown = serde_json::to_string_pretty(&found.value).unwrap_or_default();
-    let _ = page.line(&format!("lines {}: {}", span(lines), found.format.as_str()));
+    let _ = page.line(&format!("lines {}: YAML", span(lines)));
     if write_lines(&mut page, &shown).is_some() {
         page.note(&format!(
             "truncated: read the source with artifact_cat start={} end={}",
@@ -52,10 +53,10 @@ pub(super) fn headings(document: &Document, page: Page, args: &Headings) -> Resu
         |heading: &Heading| heading.level <= args.level && within.contains(&heading.lines.start);
     for heading in outline::headings(document).into_iter().filter(wanted) {
         let marks = "#".repeat(heading.level.into());
-        let text = clipped(&heading.text, 240);
+        let text = clip(&heading.text, 240);
         let (lines, section) = (span(&heading.lines), span(&heading.section));
         let line = format!("lines {lines}: {marks} {text} (section: lines {section})");
-        listing.item(heading.lines.start, &line);
+        listing.item(&line);
     }
     Ok(listing.finish(document))
 }
@@ -122,7 +123,7 @@ pub(super) fn code_blocks(
         }
         let head = head_of(&block);
         let code = block.content.strip_suffix('\n').unwrap_or(&block.content);
-        if !listing.offer(block.lines.start, &format!("{head}\n{code}")) {
+        if !listing.offer(&format!("{head}\n{code}")) {
             let _ = listing.page.line(&head);
             rest = write_lines(&mut listing.page, code).map(|(shown, _)| {
                 let (start, end) = (block.content_lines.start, block.content_lines.end);
@@ -145,7 +146,7 @@ fn head_of(block: &CodeBlock) -> String {
     let lines = span(&block.lines);
     match block.info.as_str() {
         "" => format!("lines {lines}:"),
-        info => format!("lines {lines}: {}", clipped(info, 120)),
+        info => format!("lines {lines}: {}", clip(info, 120)),
     }
 }
 
@@ -177,11 +178,8 @@ fn targets(
         let title = link.title.as_deref().map_or_else(String::new, |title| {
             format!(", title {}", quoted(title, 40))
         });
-        let (lines, url) = (span(&link.lines), clipped(&link.url, longest));
-        listing.item(
-            link.lines.start,
-            &format!("lines {lines}: {words}{url} ({kind}{title})"),
-        );
+        let (lines, url) = (span(&link.lines), clip(&link.url, longest));
+        listing.item(&format!("lines {lines}: {words}{url} ({kind}{title})"));
     });
     Ok(listing.finish(document))
 }

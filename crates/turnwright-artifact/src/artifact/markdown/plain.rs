@@ -49,7 +49,7 @@ pub(super) fn plain_text(
                 text.indented(place.start, depth, &mark);
             }
             Event::TaskListMarker(done) => {
-                text.say(place.start, if done { "[x] " } else { "[ ] " });
+                text.push(place.start, if done { "[x] " } else { "[ ] " });
             }
             Event::Start(Tag::CodeBlock(_)) => text.code = Some(document.line_of(place.start)),
             Event::End(TagEnd::CodeBlock) => {
@@ -57,20 +57,22 @@ pub(super) fn plain_text(
                 text.code = None;
             }
             Event::Start(Tag::FootnoteDefinition(label)) => {
-                text.say(place.start, &format!("[^{label}]: "));
+                text.push(place.start, &format!("[^{label}]: "));
             }
-            Event::FootnoteReference(label) => text.say(place.start, &format!("[^{label}]")),
+            Event::FootnoteReference(label) => text.push(place.start, &format!("[^{label}]")),
             Event::Start(Tag::TableHead | Tag::TableRow) => cells = 0,
             Event::Start(Tag::TableCell) => {
-                text.say(place.start, if cells == 0 { "" } else { " | " });
+                text.push(place.start, if cells == 0 { "" } else { " | " });
                 cells += 1;
             }
-            Event::Text(words) if words.len() == place.len() => text.say_lines(place.start, &words),
+            Event::Text(words) if words.len() == place.len() => {
+                text.push_lines(place.start, &words);
+            }
             // A character reference may decode to a newline, which does not start a line of the document.
             Event::Text(words) | Event::Code(words) => {
-                text.say(place.start, &words.replace('\n', " "));
+                text.push(place.start, &words.replace('\n', " "));
             }
-            Event::SoftBreak | Event::HardBreak => text.say(place.start, " "),
+            Event::SoftBreak | Event::HardBreak => text.push(place.start, " "),
             Event::Html(_) | Event::InlineHtml(_) if place.start >= bytes.start => html += 1,
             _ => {}
         }
@@ -92,22 +94,22 @@ struct Text<'d, S> {
 }
 
 impl<S: FnMut(u64, &str)> Text<'_, S> {
-    fn say(&mut self, at: usize, words: &str) {
+    fn push(&mut self, at: usize, words: &str) {
         let line = self.document.line_of(at);
         self.go_to(line);
         self.words.push_str(words);
     }
 
     fn indented(&mut self, at: usize, depth: usize, mark: &str) {
-        self.say(at, "");
+        self.push(at, "");
         if self.words.is_empty() {
             self.words.push_str(&"  ".repeat(depth));
         }
         self.words.push_str(mark);
     }
 
-    fn say_lines(&mut self, at: usize, words: &str) {
-        self.say(at, "");
+    fn push_lines(&mut self, at: usize, words: &str) {
+        self.push(at, "");
         let mut pieces = words.split('\n');
         self.words.push_str(pieces.next().unwrap_or(""));
         for piece in pieces {

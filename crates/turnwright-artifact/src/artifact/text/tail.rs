@@ -9,7 +9,7 @@ use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
 /// Bytes of the first read. Up to this size, counting all lines costs no extra read.
-const FIRST_LOOK: usize = 16 * 1024;
+const FIRST_READ: usize = 16 * 1024;
 
 impl SpooledArtifact {
     /// Returns the last lines. Reads no more than fits on a page. The lines have numbers if the artifact is small or its
@@ -28,7 +28,7 @@ impl SpooledArtifact {
         let end = End::read(source, asked, room)?;
         let index = &self.shared.lines;
         if end.begin == 0 {
-            Forward::new(source, index, FIRST_LOOK).go_to(u64::MAX)?;
+            Forward::new(source, index, FIRST_READ).go_to(u64::MAX)?;
         }
         let count = index.line_count();
         let (mut lines, cut) = end.lines(asked, room);
@@ -100,8 +100,8 @@ impl End {
     fn read(source: &Source, lines: u64, room: usize) -> Result<End, Error> {
         let len = source.len();
         // A line costs what it shows plus one byte for its line break, which may have two bytes (`\r\n`).
-        let enough = room.saturating_mul(2).saturating_add(8).max(FIRST_LOOK);
-        let mut size = FIRST_LOOK;
+        let enough = room.saturating_mul(2).saturating_add(8).max(FIRST_READ);
+        let mut size = FIRST_READ;
         loop {
             let begin = len.saturating_sub(size as u64);
             let mut bytes = vec![0; usize::try_from(len - begin).unwrap_or(size)];

@@ -15,7 +15,8 @@ fn sell() -> Result<Tool, Error> {
         .effects(Effects::ReadOnly)
         .handler(|_: Value, ctx: ToolContext| async move {
             let stock = ctx.state::<Stock>()?;
-            Ok::<String, ToolError>(format!("{} left", stock.0))
+            let user = ctx.principal().map_or("nobody", Principal::as_str);
+            Ok::<String, ToolError>(format!("{} left, sold by {user}", stock.0))
         })
         .build()
 }
@@ -57,7 +58,13 @@ async fn answers(yes: bool, extensions: Extensions) -> Vec<Value> {
         request(3, "tools/call", json!({ "name": "sell", "arguments": {} })),
     ];
     let input = input.map(|line| line + "\n").concat();
-    let service = service(&options(yes), ("shop", "0.3.1"), extensions).unwrap();
+    let service = service(
+        &options(yes),
+        ("shop", "0.3.1"),
+        extensions,
+        Some("ada".into()),
+    )
+    .unwrap();
     let mut output = Vec::new();
     service.serve(input.as_bytes(), &mut output).await.unwrap();
     let output = String::from_utf8(output).unwrap();
@@ -74,7 +81,10 @@ async fn a_program_serves_its_own_tools_with_its_state() {
     assert_eq!(answers[0]["result"]["serverInfo"], program);
     let tools = answers[1]["result"]["tools"].as_array().unwrap();
     assert_eq!((tools.len(), &tools[0]["name"]), (1, &json!("sell")));
-    assert_eq!(answers[2]["result"]["content"][0]["text"], "3 left");
+    assert_eq!(
+        answers[2]["result"]["content"][0]["text"],
+        "3 left, sold by ada"
+    );
 }
 
 #[tokio::test]
@@ -89,7 +99,10 @@ async fn policies_of_a_program_apply_and_yes_approves() {
     let denied = answers(false, asking()).await;
     assert_eq!(denied[2]["result"]["isError"], true, "{denied:?}");
     let approved = answers(true, asking()).await;
-    assert_eq!(approved[2]["result"]["content"][0]["text"], "3 left");
+    assert_eq!(
+        approved[2]["result"]["content"][0]["text"],
+        "3 left, sold by ada"
+    );
 }
 
 #[test]
@@ -98,6 +111,6 @@ fn without_tools_there_is_nothing_to_serve() {
         tools: Vec::new(),
         ..shop()
     };
-    let error = service(&options(false), ("shop", "1"), nothing).unwrap_err();
+    let error = service(&options(false), ("shop", "1"), nothing, None).unwrap_err();
     assert!(error.to_string().contains("--tools FILE"), "{error}");
 }

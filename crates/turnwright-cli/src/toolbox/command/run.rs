@@ -1,11 +1,12 @@
 //! Runs an external program for one call. The process does not outlive the call.
 
-use std::collections::VecDeque;
 use std::io;
 use std::process::ExitStatus;
 
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
 use tokio::process::ChildStdin;
 use turnwright::prelude::*;
 use turnwright_mcp::process::Program;
@@ -68,29 +69,24 @@ async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Reports each line as progress, and returns the last ones.
-async fn read_stderr(mut stderr: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
-    let mut tail = VecDeque::new();
-    let mut line = Vec::new();
+async fn read_stderr(stderr: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
+    let mut stderr = BufReader::new(stderr);
+    let (mut tail, mut line) = (Vec::new(), Vec::new());
     let mut reported = 0;
-    let mut piece = [0; 4096];
-    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
-        for byte in piece.iter().take(length).copied() {
-            if tail.len() == MAX_STDERR {
-                tail.pop_front();
-            }
-            tail.push_back(byte);
-            if byte != b'\n' && line.len() < MAX_STDERR {
-                line.push(byte);
-            } else if byte == b'\n' {
-                if reported < MAX_PROGRESS && !line.is_empty() {
-                    ctx.progress(String::from_utf8_lossy(&line));
-                    reported += 1;
-                }
-                line.clear();
-            }
+    // A line that is too long is read as several.
+    while let Ok(1..) = (&mut stderr)
+        .take(MAX_STDERR as u64)
+        .read_until(b'\n', &mut line)
+        .await
+    {
+        let text = line.trim_ascii_end();
+        if reported < MAX_PROGRESS && !text.is_empty() {
+            ctx.progress(String::from_utf8_lossy(text));
+            reported += 1;
         }
+        tail.append(&mut line);
+        tail.drain(..tail.len().saturating_sub(MAX_STDERR));
     }
-    let tail: Vec<u8> = tail.into();
     String::from_utf8_lossy(&tail).trim().to_owned()
 }
 

@@ -5,18 +5,32 @@ use serde_json::{Value, json};
 use turnwright::record::ToolResults;
 use turnwright::{Media, ToolCall};
 
-use super::facts::Facts;
+use super::Facts;
+use crate::terminal::with_fields;
 
 /// The call and its result.
 pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
-    if call.is_error() || !call.is_complete() {
-        Ok(failure(call, facts).await)
+    let failed = call.is_error() || !call.is_complete();
+    let ended = if failed {
+        failure(call, &facts).await
     } else {
-        result(call, facts).await
-    }
+        result(call).await?
+    };
+    let asked = json!({
+        "ok": !failed,
+        "checksum": call.checksum(),
+        "tool": call.tool(),
+        "args": facts.args.unwrap_or_else(|| call.args().to_value()),
+        "repairs": facts.repairs,
+    });
+    let took = json!({
+        "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
+        "events": facts.events,
+    });
+    Ok(with_fields(with_fields(asked, ended), took))
 }
 
-async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
+async fn result(call: &ToolCall) -> anyhow::Result<Value> {
     let (mut text, mut bytes, mut media, mut kind) = (None, None, None, None);
     match call.results() {
         ToolResults::Media(all) => media = Some(all.iter().map(media_value).collect::<Vec<_>>()),
@@ -35,11 +49,6 @@ async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
         _ => text = call.text().await,
     }
     Ok(json!({
-        "ok": true,
-        "checksum": call.checksum(),
-        "tool": call.tool(),
-        "args": facts.args,
-        "repairs": facts.repairs,
         "kind": kind,
         "inline": call.is_inline(),
         "truncated": call.is_truncated(),
@@ -47,30 +56,21 @@ async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
         "result": text,
         "resultBase64": bytes,
         "media": media,
-        "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
-        "events": facts.events,
     }))
 }
 
-async fn failure(call: &ToolCall, facts: Facts) -> Value {
+async fn failure(call: &ToolCall, facts: &Facts) -> Value {
     let ended = match call.results() {
         ToolResults::Failure(_) => "failed",
         ToolResults::Refusal(_) => "refused",
         _ => "notRun",
     };
     json!({
-        "ok": false,
-        "checksum": call.checksum(),
-        "tool": call.tool(),
-        "args": facts.args.unwrap_or_else(|| call.args().to_value()),
-        "repairs": facts.repairs,
         "ended": ended,
         "code": facts.code,
         "message": facts.message,
         "faults": facts.faults,
         "modelText": call.text().await,
-        "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
-        "events": facts.events,
     })
 }
 

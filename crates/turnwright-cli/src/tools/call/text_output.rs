@@ -8,8 +8,7 @@ use turnwright::render::{Part, Renderer};
 use turnwright::trust::ConversationSecret;
 use turnwright::{Event, EventKind, ToolCall};
 
-use super::facts::Facts;
-use super::{View, lock};
+use super::{Facts, View, lock};
 use crate::show::repair;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{LINE, fit, json, one_line};

@@ -44,7 +44,7 @@ fn standard_error_is_shown_without_secrets_and_with_invisible_characters() {
         doctor.out.contains("stderr: keys:\\u{202e}\\u{7}"),
         "{doctor:?}"
     );
-    let hidden = "stderr: [redacted] [redacted] [redacted] [redacted]";
+    let hidden = "stderr: [redacted]";
     assert!(doctor.out.contains(hidden), "{doctor:?}");
     for args in [
         &["mcp", "doctor"][..],

@@ -5,7 +5,7 @@ use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::model;
 
 use super::{at_terminal, database, listed, newest, talked, turns};
-use crate::chat::{CONSENT, chat as start, note, run_piped, write_tool};
+use crate::chat::{CONSENT, PROMPT, launch, note, run_piped, write_tool};
 use crate::folder::Folder;
 use crate::model::Model;
 use crate::program::run;
@@ -290,11 +290,14 @@ fn an_emptied_database_lists_nothing() {
 }
 
 #[test]
-fn the_approver_of_a_call_is_stored() {
+fn the_user_who_approves_a_call_is_stored() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let model = Model::plays([note(), note(), model::text("Noted.", 1)]);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    let mut terminal = launch(&model, &home, &["--tools", &tools])
+        .env("USER", "ada")
+        .start();
+    terminal.wait_for_prompt(PROMPT);
     terminal
         .line("note milk")
         .wait_for_prompt(CONSENT)
@@ -316,8 +319,8 @@ fn the_approver_of_a_call_is_stored() {
     );
     let shown = turns(&home, &["show", &newest(&home)]).out;
     for messages in [
-        "  approved: by the user at the terminal\n",
-        "  approved with other arguments: by the user at the terminal {\"text\":\"tea\"}\n",
+        "  approved by ada: at the terminal\n",
+        "  approved with other arguments by ada: at the terminal {\"text\":\"tea\"}\n",
     ] {
         assert!(
             shown.contains(messages),

@@ -36,9 +36,12 @@ fn all_but_last_equal<'v>(
     length: usize,
 ) -> bool {
     let mut pairs = pairs.enumerate();
-    pairs.all(|(at, (part, full))| match at + 1 == length {
-        true => is_prefix(part, full),
-        false => part == full,
+    pairs.all(|(at, (part, full))| {
+        if at + 1 == length {
+            is_prefix(part, full)
+        } else {
+            part == full
+        }
     })
 }
 
@@ -86,9 +89,10 @@ proptest! {
     #[test]
     fn every_prefix_gives_a_prefix_of_the_value(value in any_value(), spelled in any::<bool>()) {
         let full = json!({ "value": value });
-        let text = match spelled {
-            true => spelled_out(&full),
-            false => full.to_string(),
+        let text = if spelled {
+            spelled_out(&full)
+        } else {
+            full.to_string()
         };
         let mut stream = PartialJson::new(MANY);
         let mut last: Option<Value> = None;

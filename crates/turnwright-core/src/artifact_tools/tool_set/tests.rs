@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::artifact::SpooledArtifact;
-use crate::artifact_tools::Readable;
 use crate::event::EventKind;
 use crate::record::{Retrievable, ToolCall, ToolResults};
+use crate::tool::OnCollision;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
@@ -319,6 +319,91 @@ async fn a_tool_with_the_name_of_an_artifact_tool_is_there_after_the_ack() {
     assert_eq!(warned.load(Ordering::SeqCst), 1);
 }
 
+/// A turn with a tool of the user's that has the name of an artifact tool, which is used instead of it.
+fn replaced(own: &Tool) -> DispatchContext {
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Stable);
+    ctx.tools().register(own.clone()).unwrap();
+    ctx.records().add(handle("a", "one", ROWS_KIND));
+    tools.refresh(ctx.turn()).unwrap();
+    assert!(ctx.tools().get(own.name()).unwrap().is_artifact_tool());
+    ctx
+}
+
+#[test]
+fn a_tool_that_an_artifact_tool_replaces_is_never_lost() {
+    let own = noop("artifact_head").build().unwrap();
+    let is_back = |registry: &ToolRegistry| {
+        let head = registry.get("artifact_head");
+        head.is_some_and(|head| head.is_same(&own))
+    };
+    let ctx = replaced(&own);
+    let removed = ctx.tools().unregister("artifact_head").unwrap();
+    assert!(removed.is_artifact_tool() && is_back(ctx.tools()));
+    assert!(ctx.tools().unregister("artifact_head").is_some());
+    assert!(!ctx.tools().has("artifact_head"));
+
+    let ctx = replaced(&own);
+    let empty = || ToolRegistry::new([]).unwrap();
+    let merged_last = ToolRegistry::merge([&empty(), ctx.tools()], OnCollision::Error).unwrap();
+    let merged_first = ToolRegistry::merge([ctx.tools(), &empty()], OnCollision::Error).unwrap();
+    let merged_into = empty();
+    let policy = OnCollision::Error;
+    merged_into.merge_from(ctx.tools(), policy).unwrap();
+    for registry in [merged_last, merged_first, merged_into] {
+        assert!(
+            registry.get("artifact_head").unwrap().is_artifact_tool(),
+            "as in the original"
+        );
+        registry.prune_ephemeral();
+        assert!(is_back(&registry));
+    }
+    // Also if the artifact tool is there before it.
+    let ctx = replaced(&noop("artifact_tail").build().unwrap());
+    let user = ToolRegistry::new([own.clone()]).unwrap();
+    ctx.tools().merge_from(&user, OnCollision::Keep).unwrap();
+    ctx.tools().prune_ephemeral();
+    assert!(is_back(ctx.tools()));
+}
+
+#[test]
+fn an_ephemeral_tool_that_an_artifact_tool_replaces_is_pruned_with_it() {
+    let own = noop("artifact_head").ephemeral(true).build().unwrap();
+    let ctx = replaced(&own);
+    let pruned = ctx.tools().prune_ephemeral();
+    assert!(pruned.iter().any(|tool| tool.is_same(&own)));
+    assert_eq!(names(&ctx), ["first", "second"]);
+}
+
+#[tokio::test]
+async fn artifact_tools_are_there_in_each_iteration_of_a_turn_whose_layer_prunes_them() {
+    let large = noop("large").inline(Inline::Never).build().unwrap();
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let runner = crate::runner(async |ctx: DispatchContext| {
+            match ctx.iteration() {
+                1 => drop(ctx.call("large", "{}").await),
+                iteration => {
+                    assert!(ctx.tools().has("artifact_head"), "iteration {iteration}");
+                    if iteration == 4 {
+                        ctx.answer("done").await?;
+                    }
+                }
+            }
+            Ok(())
+        })
+        .tool(large.clone())
+        .artifact_tools(policy)
+        .dispatch_output(
+            async |ctx: DispatchContext, next: crate::Next<DispatchContext>| {
+                ctx.tools().prune_ephemeral();
+                assert!(!ctx.tools().has("artifact_head"));
+                next.run().await
+            },
+        );
+        let outcome = runner.build().unwrap().run("Go.").await;
+        assert_eq!(outcome.into_answer().unwrap(), "done");
+    }
+}
+
 #[tokio::test]
 async fn enumerated_tools_follow_the_readable_artifacts() {
     let (ctx, mut tools) = turn(ArtifactToolPolicy::Enumerated);
@@ -406,7 +491,10 @@ async fn an_artifact_tool_does_not_keep_its_dispatch_alive() {
         let (ctx, mut tools) = turn(policy);
         ctx.records().add(handle("a", "one", ROWS_KIND));
         tools.refresh(ctx.turn()).unwrap();
-        let (tool, weak) = (ctx.tools().get("artifact_rows").unwrap(), ctx.downgrade());
+        let (tool, weak) = (
+            ctx.tools().get("artifact_rows").unwrap(),
+            ctx.turn().downgrade(),
+        );
         drop(ctx);
         assert!(weak.upgrade().is_none(), "{policy:?}");
         drop(tools);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::checksum::checksum;
-use crate::gate::Approval;
+use crate::tool::approval::Approval;
 use crate::tool::approval::ApprovalRequest;
 use crate::tool::approval::Approver;
 use crate::tool::approval::PendingCall;

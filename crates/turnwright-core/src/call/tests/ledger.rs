@@ -3,25 +3,24 @@
 use super::*;
 use crate::record::ToolCall;
 use crate::record::{CallState, Record};
+use crate::spool::Spool;
 use crate::store::{
-    Batch, Change, ConversationId, Layered, MemoryStore, Query, Revision, Store, StoreError,
-    StoreLayer,
+    Batch, Change, ConversationId, MemoryStore, Query, Revision, Store, StoreError,
 };
+use crate::store::{Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, TurnFilter};
 
 /// A store that logs the batches and fails on request.
-type BookStore = Layered<Book, MemoryStore>;
-
 #[derive(Default)]
 struct Book {
+    store: MemoryStore,
     batches: Mutex<Vec<String>>,
     fail: AtomicBool,
 }
 
 #[async_trait]
-impl StoreLayer for Book {
+impl Store for Book {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -37,7 +36,50 @@ impl StoreLayer for Book {
         self.batches
             .lock()
             .push(changes.collect::<Vec<_>>().join(" "));
-        store.apply(conversation_id, batch).await
+        self.store.apply(conversation_id, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 
@@ -47,7 +89,7 @@ impl Book {
     }
 }
 
-fn kept_in(book: &Arc<BookStore>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
+fn kept_in(book: &Arc<Book>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
     DispatchContext::builder()
         .storage(Storage::of(Arc::clone(book)))
         .conversation("c")
@@ -86,53 +128,40 @@ fn reader() -> Tool {
 
 #[tokio::test]
 async fn a_writing_call_is_in_the_ledger_before_it_runs_and_ends_with_its_record() {
-    let (book, ran) = (
-        Arc::new(BookStore::default()),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, [write(&ran), reader()]);
     for (args, end) in [("1", "done"), ("2", "failed"), ("3", "unknown")] {
         ctx.call("w", format!(r#"{{"n": {args}}}"#)).await;
         assert_eq!(
-            book.layer.take(),
+            book.take(),
             ["open begun".to_owned(), format!("{end} record")]
         );
     }
     ctx.call("r", "{}").await;
     assert_eq!(
-        book.layer.take(),
+        book.take(),
         ["open", "record"],
         "read-only calls have no ledger entry"
     );
     ctx.call("w", r#"{"n": -1}"#).await;
-    assert_eq!(
-        book.layer.take(),
-        ["record"],
-        "a refused call was never started"
-    );
+    assert_eq!(book.take(), ["record"], "a refused call was never started");
 }
 
 #[tokio::test]
 async fn an_unrecorded_call_still_has_a_ledger_entry() {
-    let (book, ran) = (
-        Arc::new(BookStore::default()),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, []);
     write(&ran).call(&ctx, "{}").await.unwrap();
-    assert_eq!(book.layer.take(), ["begun", "done"]);
+    assert_eq!(book.take(), ["begun", "done"]);
     reader().call(&ctx, "{}").await.unwrap();
-    assert!(book.layer.take().is_empty());
+    assert!(book.take().is_empty());
 }
 
 #[tokio::test]
 async fn a_call_that_cannot_be_recorded_does_not_run_and_ends_the_turn() {
-    let (book, ran) = (
-        Arc::new(BookStore::default()),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, [write(&ran)]);
-    book.layer.fail.store(true, Ordering::Relaxed);
+    book.fail.store(true, Ordering::Relaxed);
     let call = ctx.call("w", "{}").await;
     assert_eq!(ran.load(Ordering::Relaxed), 0);
     assert_eq!(
@@ -144,11 +173,11 @@ async fn a_call_that_cannot_be_recorded_does_not_run_and_ends_the_turn() {
 
 #[tokio::test]
 async fn a_call_whose_end_cannot_be_recorded_stays_open_and_ends_the_turn() {
-    let book = Arc::new(BookStore::default());
+    let book = Arc::new(Book::default());
     let spoiler = Arc::clone(&book);
     let tool = writer()
         .handler(move |_: Value, _| {
-            spoiler.layer.fail.store(true, Ordering::Relaxed);
+            spoiler.fail.store(true, Ordering::Relaxed);
             async { "done" }
         })
         .build()
@@ -179,17 +208,14 @@ async fn a_call_whose_end_cannot_be_recorded_stays_open_and_ends_the_turn() {
 
 #[tokio::test]
 async fn calls_that_start_together_are_recorded_in_one_batch_in_the_proposed_order() {
-    let (book, ran) = (
-        Arc::new(BookStore::default()),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, [write(&ran), reader()]);
     let calls = ctx
         .call_tools(["w", "r", "x", "w"].map(|name| ctx.propose(name, "{}")))
         .await;
     let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
     assert_eq!(names, ["w", "r", "x", "w"]);
-    let mut batches = book.layer.take();
+    let mut batches = book.take();
     assert_eq!(batches.remove(0), "open begun open record open begun");
     batches.sort();
     assert_eq!(batches, ["done record", "done record", "record"]);
@@ -204,10 +230,7 @@ async fn calls_that_start_together_are_recorded_in_one_batch_in_the_proposed_ord
 
 #[tokio::test]
 async fn a_call_that_was_opened_but_did_not_run_had_no_effect() {
-    let (book, ran) = (
-        Arc::new(BookStore::default()),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, [write(&ran)]);
     let checked = ctx.propose("w", "{}").check().await.unwrap();
     let mut admitted = checked.admit().await.unwrap();
@@ -218,13 +241,13 @@ async fn a_call_that_was_opened_but_did_not_run_had_no_effect() {
         call.text().await.unwrap(),
         "The call was cancelled. The tool was not run."
     );
-    assert_eq!(book.layer.take(), ["open begun", "failed record"]);
+    assert_eq!(book.take(), ["open begun", "failed record"]);
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
 async fn a_dropped_call_is_closed_as_interrupted() {
-    let book = Arc::new(BookStore::default());
+    let book = Arc::new(Book::default());
     let tool = number("w")
         .handler(|_: Value, _| std::future::pending::<&str>())
         .build()
@@ -234,7 +257,7 @@ async fn a_dropped_call_is_closed_as_interrupted() {
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
     ctx.turn().journal().tasks().wait().await;
-    assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
+    assert_eq!(book.take(), ["open begun", "unknown record"]);
     let calls = ctx.records().all::<ToolCall>();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));

@@ -13,7 +13,7 @@ use crate::schema::RepairKind;
 use crate::spool::Spool as _;
 use crate::spool::{ByteStream, MemoryReader, MemorySpool};
 use crate::store::MemoryStore;
-use crate::tool::IntoToolResult as _;
+use crate::tool::{Content, IntoToolResult as _};
 use crate::trust::ConversationSecret;
 
 const LONG: usize = 10_000;
@@ -156,7 +156,7 @@ async fn an_output_can_be_read_in_one_step() {
 
     let artifact = SpooledArtifact::in_memory("text", ArtifactKind::TEXT);
     let output = ToolOutput::artifact(artifact);
-    assert!(output.as_artifact().is_some());
+    assert!(matches!(output.content, Content::Artifact(_)));
     assert_eq!(
         output.into_bytes().await.unwrap().as_deref(),
         Some(&b"text"[..])
@@ -261,7 +261,7 @@ async fn no_arguments_taken_for_an_empty_object_are_kept_as_a_repair() {
     let ctx = DispatchContext::builder().tools(tools).build();
     let proposed = ctx.propose("note", "null").empty_args_as_object();
     let checked = proposed.check().await.unwrap();
-    let mut repairs = checked.repairs().iter();
+    let mut repairs = checked.stage.args.repairs().iter();
     let repair = repairs.find(|repair| repair.kind == RepairKind::NoArguments);
     let repair = repair.expect("a repair");
     assert_eq!(

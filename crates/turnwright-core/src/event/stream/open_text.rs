@@ -20,7 +20,7 @@ pub(super) struct OpenText {
     id: Arc<str>,
     /// Empty if the text is not logged.
     text: String,
-    keeps: bool,
+    keep: bool,
     length: usize,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct OpenText {
 const MAX_NAME: usize = 64;
 
 impl OpenText {
-    pub(super) fn new(kind: TextKind, id: Arc<str>, keeps: bool) -> Self {
+    pub(super) fn new(kind: TextKind, id: Arc<str>, keep: bool) -> Self {
         OpenText {
             kind,
             id,
             text: String::new(),
-            keeps,
+            keep,
             length: 0,
         }
     }
@@ -54,7 +54,7 @@ impl OpenText {
     pub(super) fn push(&mut self, piece: &str) -> usize {
         let offset = self.length;
         self.length += piece.len();
-        if self.keeps {
+        if self.keep {
             self.text.push_str(piece);
         }
         offset
@@ -94,6 +94,6 @@ impl OpenText {
     /// Returns the text so far as one delta, if there is any.
     pub(super) fn so_far(&self) -> Option<EventKind> {
         let named = matches!(&self.kind, TextKind::ToolCall { tool } if !tool.is_empty());
-        (self.keeps && (named || self.length > 0)).then(|| self.delta(0, &self.text))
+        (self.keep && (named || self.length > 0)).then(|| self.delta(0, &self.text))
     }
 }

@@ -14,7 +14,7 @@ const LOOK_BACK: usize = 8;
 pub(super) struct Queue {
     pub(super) key: u64,
     /// Whether the reader gets what happened before it attached.
-    pub(super) replays: bool,
+    pub(super) replay: bool,
     events: VecDeque<Event>,
     waker: Option<Waker>,
     /// Whether the turn has yielded to this reader since it last read.
@@ -22,10 +22,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(key: u64, replays: bool) -> Self {
+    pub(super) fn new(key: u64, replay: bool) -> Self {
         Queue {
             key,
-            replays,
+            replay,
             events: VecDeque::new(),
             waker: None,
             yielded: false,

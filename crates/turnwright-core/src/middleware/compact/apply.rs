@@ -1,10 +1,13 @@
 //! Compacts a prompt.
 
 use std::cmp::Reverse;
+use std::mem;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::Compact;
-use super::estimate::{Estimates, Sizes, tokens_of};
+use super::estimate::{Sizes, tokens_of};
 use super::plan::{Cut, Item};
 use super::units::{Unit, units};
 use crate::artifact::SpooledArtifact;
@@ -22,15 +25,16 @@ impl Compact {
     /// Compacts the prompt if it exceeds a threshold.
     pub(super) async fn check(&self, ctx: &DispatchContext) -> Result<(), BoxError> {
         let renderer = Renderer::new(ctx.turn().secret()?);
-        let estimates = ctx.turn().per_turn::<Estimates>();
+        let sizes = ctx.turn().per_turn::<Mutex<Sizes>>();
         let mut job = Job {
             settings: self,
             ctx,
             renderer,
-            sizes: estimates.take(),
+            // Taken out, so that no lock is held while records are rendered.
+            sizes: mem::take(&mut sizes.lock()),
         };
         let done = job.run().await;
-        estimates.put(job.sizes);
+        *sizes.lock() = job.sizes;
         Ok(done?)
     }
 }
@@ -247,7 +251,7 @@ impl Job<'_> {
     /// Warns once per turn if the prompt does not fit.
     fn warn_if_full(&mut self, tokens: u64) {
         let window = self.settings.window;
-        if tokens > window && !std::mem::replace(&mut self.sizes.warned, true) {
+        if tokens > window && !mem::replace(&mut self.sizes.warned, true) {
             self.ctx.turn().warn(format!(
                 "the prompt has about {tokens} tokens, the context window {window}, and nothing is left to compact: shorten \
                  the input, the instructions or the list of tools"

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use crate::artifact::text::TokenCount;
-use crate::record::{ProviderState, Record, RecordKind, ToolCall};
+use crate::middleware::ToolTokens;
+use crate::record::{ProviderState, Record, RecordKind};
 use crate::render::{Part, Renderer};
 use crate::schema::{Raw, RawArgs};
-use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 use crate::trust::NOTICE;
 
@@ -18,26 +16,11 @@ const PER_MESSAGE: u64 = 4;
 /// The tokens of an image or another media, besides its description.
 const PER_MEDIA: u64 = 1_000;
 
-/// The estimates of a turn. Each record is rendered and counted once.
-#[derive(Default)]
-pub(super) struct Estimates(Mutex<Sizes>);
-
-impl Estimates {
-    /// Takes the sizes out, so that no lock is held while records are rendered.
-    pub(super) fn take(&self) -> Sizes {
-        std::mem::take(&mut *self.0.lock())
-    }
-
-    pub(super) fn put(&self, sizes: Sizes) {
-        *self.0.lock() = sizes;
-    }
-}
-
-/// The tokens of records and tools.
+/// The tokens of records and tools in a turn. Each record is rendered and counted once.
 #[derive(Default)]
 pub(super) struct Sizes {
     records: HashMap<(RecordKind, Box<str>), (Record, u64)>,
-    tools: HashMap<Box<str>, (Tool, u64)>,
+    tools: ToolTokens,
     notice: Option<u64>,
     /// Whether the operator was warned that nothing is left to compact.
     pub(super) warned: bool,
@@ -55,20 +38,7 @@ impl Sizes {
         if let Some(format) = ctx.turn().answer_format() {
             tokens += count(&format.schema().document().to_string());
         }
-        for tool in ctx.tools().visible() {
-            let known = self.tools.get(tool.name());
-            let known = known.filter(|(known, _)| known.is_same(&tool));
-            tokens += match known {
-                Some((_, tokens)) => *tokens,
-                None => {
-                    // A description is always valid JSON.
-                    let text = serde_json::to_string(&tool.describe()).unwrap_or_default();
-                    let tokens = count(&text);
-                    self.tools.insert(tool.name().into(), (tool, tokens));
-                    tokens
-                }
-            };
-        }
+        tokens += self.tools.of(&ctx.tools().visible(), model);
         tokens
     }
 
@@ -131,23 +101,19 @@ pub(super) async fn tokens_of(record: &Record, renderer: &Renderer, model: &str)
         Record::ToolCall(call) => {
             let result = parts(renderer.tool_call(call).await);
             // The call and its result are two messages.
-            let call = count(call.tool()) + of_args(call, model) + of_state(call.provider_state());
-            PER_MESSAGE + call + result
+            let args = count(&args_text(call.args()));
+            PER_MESSAGE + count(call.tool()) + args + of_state(call.provider_state()) + result
         }
         _ => return 0,
     };
     tokens.saturating_add(media).saturating_add(PER_MESSAGE)
 }
 
-fn of_args(call: &Arc<ToolCall>, model: &str) -> u64 {
-    TokenCount::of_text(&args_text(call.args()), model).tokens
-}
-
 /// Returns arguments as text.
 pub(super) fn args_text(args: &RawArgs) -> Arc<str> {
     match args.raw() {
         Raw::Text(text) => Arc::clone(text),
-        _ => args.to_value().to_string().into(),
+        Raw::Value(_) => args.to_value().to_string().into(),
     }
 }
 

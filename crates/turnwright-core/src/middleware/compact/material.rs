@@ -10,6 +10,7 @@ use crate::record::{
     Author, Message, Record, RecordBuilder, Retrievable, Retrieved, ToolCall, ToolResults,
 };
 use crate::render::Taint;
+use crate::text::shortened;
 use crate::trust::TrustTier;
 
 /// The most bytes of a message that a summariser reads.
@@ -75,7 +76,7 @@ fn message_of(message: &Message) -> Piece {
         Author::Agent { name, tier } => (*tier, format!("agent {name}")),
     };
     Piece {
-        text: shortened(message.text(), LONGEST_MESSAGE),
+        text: shortened(message.text(), LONGEST_MESSAGE).into_owned(),
         tier,
         source,
     }
@@ -84,7 +85,7 @@ fn message_of(message: &Message) -> Piece {
 async fn call_of(call: &ToolCall) -> Piece {
     let result = match call.results() {
         ToolResults::Nothing => "The call has no result.".to_owned(),
-        ToolResults::Text(text) => shortened(text, LONGEST_RESULT),
+        ToolResults::Text(text) => shortened(text, LONGEST_RESULT).into_owned(),
         ToolResults::Failure(text) => {
             format!("The call failed: {}", shortened(text, LONGEST_RESULT))
         }
@@ -103,7 +104,8 @@ async fn call_of(call: &ToolCall) -> Piece {
             texts.join("\n")
         }
     };
-    let args = shortened(&args_text(call.args()), LONGEST_ARGUMENTS);
+    let args = args_text(call.args());
+    let args = shortened(&args, LONGEST_ARGUMENTS);
     let mut taint = Taint::default();
     taint.add_tool_call(call);
     Piece {
@@ -119,7 +121,7 @@ async fn found_in(found: &Retrievable) -> Option<Piece> {
         // Nothing is left of what was removed without being summarised.
         Retrieved::Text(_) if covers.is_some_and(|covers| covers.summarised == 0) => return None,
         Retrieved::Text(text) if covers.is_some() => text.clone(),
-        Retrieved::Text(text) => shortened(text, LONGEST_RESULT),
+        Retrieved::Text(text) => shortened(text, LONGEST_RESULT).into_owned(),
         Retrieved::Artifact(artifact) => artifact_text(artifact, found.is_inline()).await,
         Retrieved::Media(_) => return None,
     };
@@ -143,7 +145,7 @@ fn media_of(media: &Media) -> Piece {
     let mut taint = Taint::default();
     taint.add_media(media);
     Piece {
-        text: shortened(&text, LONGEST_RESULT),
+        text: shortened(&text, LONGEST_RESULT).into_owned(),
         tier: taint.least_trusted().unwrap_or(media.tier()),
         source: "attachment".to_owned(),
     }
@@ -164,14 +166,4 @@ async fn artifact_text(artifact: &SpooledArtifact, inline: bool) -> String {
         },
         Err(_) => "The result cannot be read.".to_owned(),
     }
-}
-
-/// Returns at most this many bytes of a text.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(most);
-    let shown = text.get(..end).unwrap_or_default();
-    format!("{shown}… ({} bytes omitted)", text.len() - end)
 }

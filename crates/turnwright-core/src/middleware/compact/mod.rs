@@ -1,4 +1,13 @@
 //! Keeps prompts within the context window.
+//!
+//! Compaction is a record and a rule for loading. A summary is a `Retrievable` that names the last record it covers and
+//! the first it does not. The turn that writes it, a resumed turn and the history of later turns apply the same rule,
+//! so their prompts are equal, and no original is deleted. Retrievables already have a source, a trust tier, an
+//! envelope and taint, which a new kind of record would have to repeat. There are two thresholds and no sliding window:
+//! the prefix of the prompt changes only when a compaction frees a part of the window.
+//!
+//! A summary has the lowest tier of what it covers. A model that summarises can be persuaded, so its words are no more
+//! trusted than what it has read.
 
 mod apply;
 mod estimate;
@@ -7,7 +16,6 @@ mod plan;
 mod summariser;
 mod summary;
 mod units;
-mod write;
 
 #[cfg(test)]
 mod tests;

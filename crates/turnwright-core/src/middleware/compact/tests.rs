@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::estimate::Sizes;
-use super::material::{parts_of, shortened, taint_of};
+use super::material::{parts_of, taint_of};
 use super::plan::{Cut, Item, Limits};
 use super::units::units;
 use super::*;
@@ -13,6 +13,7 @@ use crate::record::{
     Memory, Message, Record, ResponseRef, Retrievable, Retrieved, Thought, ToolCall, ToolResults,
 };
 use crate::render::Renderer;
+use crate::text::shortened;
 use crate::trust::{ConversationSecret, TrustTier};
 
 const LIMITS: Limits = Limits {
@@ -282,5 +283,5 @@ async fn each_part_for_the_summariser_has_its_own_tier() {
         taint_of(all.iter(), None).least_trusted(),
         Some(TrustTier::ThirdPartyPublic)
     );
-    assert_eq!(shortened("äöü", 3), "ä… (4 bytes omitted)");
+    assert_eq!(shortened("äöü", 3), "ä… (4 more bytes omitted)");
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use serde_json::Value;
 
-use super::synonyms::synonyms;
-use super::words::words;
+use super::words::{synonyms, words};
 use crate::tool::Tool;
 
 /// How much a word counts, by where it is.

@@ -1,33 +1,37 @@
 //! Hides tools behind a search when there are too many of them.
 
 mod index;
-mod search_tool;
-mod synonyms;
 mod words;
 
-use std::collections::{HashMap, HashSet};
-use std::fmt;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ahash::RandomState;
 use async_trait::async_trait;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
+use serde_json::{Value, json};
 
-use crate::artifact::text::TokenCount;
+use crate::artifact::Inline;
+use crate::effects::{Concurrency, Effects};
 use crate::error::{BoxError, Error};
+use crate::middleware::ToolTokens;
 use crate::pipeline::{Middleware, Next};
-use crate::tool::Tool;
+use crate::schema::escape;
 use crate::tool::approval::ToolPattern;
-use crate::tool::context::{DispatchContext, TurnContext};
+use crate::tool::context::{DispatchContext, ToolContext, TurnContext};
 use crate::tool::registry::ToolRegistry;
+use crate::tool::{Tool, ToolOutput};
 use index::Index;
-use search_tool::{names_in, search_tool};
 
 /// The name of the tool that the model searches with.
 const NAME: &str = "find_tools";
 /// How many tools an answer has.
 const RESULTS: usize = 5;
+
+/// The most characters of a line about a tool.
+const LINE: usize = 160;
+const FOUND: &str = "These tools are available now:";
 
 /// Middleware that hides tools behind a search. See [`find_tools`].
 ///
@@ -49,7 +53,7 @@ pub struct FindTools {
 /// What turns share: counting and indexing definitions takes time, and they rarely change.
 #[derive(Default)]
 struct Shared {
-    tokens: Mutex<HashMap<Arc<str>, (Tool, u64), RandomState>>,
+    tokens: Mutex<ToolTokens>,
     index: Mutex<Option<Arc<Index>>>,
 }
 
@@ -157,7 +161,8 @@ impl FindTools {
         let is_first = {
             let mut state = hidden.0.lock();
             let starts = !state.active;
-            if starts && self.tokens(&visible) <= self.budget {
+            let tokens = || self.shared.tokens.lock().of(&visible, &self.tokens_of);
+            if starts && tokens() <= self.budget {
                 let names = visible.iter().map(|tool| Arc::clone(tool.shared_name()));
                 state.shown.extend(names);
                 return Ok(());
@@ -188,23 +193,6 @@ impl FindTools {
         tool.is_artifact_tool()
             || tool.name() == NAME
             || self.pinned.iter().any(|pattern| pattern.matches(tool))
-    }
-
-    /// Returns the tokens of definitions. Each one is counted once.
-    fn tokens(&self, tools: &[Tool]) -> u64 {
-        let mut known = self.shared.tokens.lock();
-        let tokens = tools.iter().map(|tool| {
-            let counted = known.get(tool.name());
-            if let Some((_, tokens)) = counted.filter(|(other, _)| other.is_same(tool)) {
-                return *tokens;
-            }
-            // A description is always valid JSON.
-            let text = serde_json::to_string(&tool.describe()).unwrap_or_default();
-            let tokens = TokenCount::of_text(&text, &self.tokens_of).tokens;
-            known.insert(Arc::clone(tool.shared_name()), (tool.clone(), tokens));
-            tokens
-        });
-        tokens.sum()
     }
 }
 
@@ -249,11 +237,71 @@ impl Middleware<DispatchContext> for FindTools {
     }
 }
 
-impl fmt::Debug for FindTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FindTools")
-            .field("budget", &self.budget)
-            .field("pinned", &self.pinned)
-            .finish_non_exhaustive()
+fn search_tool(settings: &FindTools) -> Result<Tool, Error> {
+    let (shared, results) = (Arc::clone(&settings.shared), settings.results);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string", "minLength": 1, "maxLength": 1000,
+                "description": "What you want to do, in a few words.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": false,
+    });
+    Tool::dynamic(NAME, schema)
+        .description(
+            "Finds more tools by what they do. Most tools are not listed until you search for them. Search before you say \
+             that something is not possible. The tools that it finds can be called from the next step on.",
+        )
+        .effects(Effects::ReadOnly)
+        // Calls one after the other reveal tools in a defined order.
+        .concurrency(Concurrency::Exclusive)
+        .trusted(true)
+        .inline(Inline::Always)
+        .handler(move |args: Value, ctx: ToolContext| {
+            let query = args.get("query").and_then(Value::as_str);
+            let hidden = ctx.turn().per_turn::<Hidden>();
+            let index = shared.index(&hidden, ctx.turn().tools());
+            let found = index.search(query.unwrap_or_default(), results);
+            std::future::ready(answer(&ctx, &hidden, &found))
+        })
+        .build()
+}
+
+/// Reveals the tools and lists them.
+fn answer(ctx: &ToolContext, hidden: &Hidden, found: &[&Tool]) -> ToolOutput {
+    let mut lines = Vec::new();
+    let mut third_party = false;
+    for tool in found {
+        hidden.show(tool.name(), ctx.turn().tools());
+        third_party |= tool.source().is_some();
+        lines.push(line(tool));
+    }
+    if lines.is_empty() {
+        return ToolOutput::text("No tool matches. Try other words.");
+    }
+    let output = ToolOutput::text(format!("{FOUND}\n{}", lines.join("\n")));
+    if third_party {
+        output.untrusted()
+    } else {
+        output
     }
 }
+
+/// The name and the beginning of the description, on one line. The name is a word of plain characters, so that no description can
+/// look like another line.
+fn line(tool: &Tool) -> String {
+    let description: Vec<&str> = tool.description().split_whitespace().collect();
+    let description = escape(&description.join(" "), LINE);
+    format!("- {}: {description}", tool.name())
+}
+
+/// Returns the names of the tools that an answer lists.
+fn names_in(answer: &str) -> impl Iterator<Item = &str> {
+    let lines = answer.strip_prefix(FOUND).unwrap_or_default().lines();
+    lines.filter_map(|line| Some(line.strip_prefix("- ")?.split_once(": ")?.0))
+}
+
+debug_fields!(FindTools { budget, pinned });

@@ -1,4 +1,4 @@
-//! Splits text into words that can be compared.
+//! Splits text into words that can be compared, and knows which ones mean the same.
 
 /// Words that say nothing about what a tool does.
 const STOP_WORDS: [&str; 62] = [
@@ -74,6 +74,31 @@ fn stem(mut word: String) -> String {
         word.pop();
     }
     word
+}
+
+/// Common words of tool definitions. Each line is a group.
+const GROUPS: [&str; 14] = [
+    "create add make new insert append",
+    "delete remove drop clear",
+    "update edit change modify patch",
+    "search find look query",
+    "list show view display retrieve",
+    "send push publish",
+    "run execute start launch",
+    "image picture photo",
+    "comment remark note reply",
+    "record row entry",
+    "field column property",
+    "mail email message",
+    "color colour",
+    "directory folder",
+];
+
+/// Returns the other words of the groups of a word.
+pub(super) fn synonyms(word: &str) -> Vec<String> {
+    let groups = GROUPS.iter().map(|group| words(group));
+    let own = groups.filter(|group| group.iter().any(|other| other == word));
+    own.flatten().filter(|other| other != word).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-use crate::gate::Approval;
 use crate::outcome::Limit;
+use crate::tool::approval::Approval;
 use crate::tool::approval::ApprovalRequest;
 use crate::tool::approval::PendingCall;
 use crate::tool::approval::Review;
@@ -138,11 +138,12 @@ async fn with_args_reports_the_arguments_that_ran() {
     })
     .tool(done(amount))
     .approver(|request: ApprovalRequest| async move {
-        match request.args["amount"] == 5 {
-            true => Approval::Granted,
-            false => Approval::Denied {
+        if request.args["amount"] == 5 {
+            Approval::Granted
+        } else {
+            Approval::Denied {
                 reason: "too much".to_owned(),
-            },
+            }
         }
     })
     .turn_input(audit.with_args())
@@ -234,8 +235,8 @@ async fn calls_are_reported_when_the_executor_fails_panics_or_nacks() {
 #[tokio::test]
 async fn a_call_whose_record_cannot_be_stored_is_reported() {
     let (calls, audit) = collecting();
-    let store = RefusingStore::default();
-    store.layer.refuses.store(true, Ordering::Relaxed);
+    let store = Refusing::default();
+    store.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
         .storage(Storage::of(store))

@@ -3,8 +3,12 @@ mod limits;
 mod tools;
 
 use crate::record::Record;
+use crate::spool::Spool;
 use crate::store::MemoryStore;
 use crate::store::Store;
+use crate::store::{
+    Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, Query, TurnFilter,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::runner::TurnRunnerBuilder;
-use crate::store::{Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer};
+use crate::store::{Batch, Change, ConversationId, Revision, StoreError};
 use crate::*;
 
 fn tool(name: &str) -> ToolBuilder<Value> {
@@ -59,18 +63,16 @@ fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {
 }
 
 /// A store that fails to write settled calls on request.
-type RefusingStore = Layered<Refusing, MemoryStore>;
-
 #[derive(Clone, Default)]
 struct Refusing {
+    store: MemoryStore,
     refuses: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl StoreLayer for Refusing {
+impl Store for Refusing {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -81,6 +83,49 @@ impl StoreLayer for Refusing {
         if self.refuses.load(Ordering::Relaxed) && batch.changes.iter().any(settled) {
             return Err(StoreError::failed("no room"));
         }
-        store.apply(conversation_id, batch).await
+        self.store.apply(conversation_id, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }

@@ -63,7 +63,7 @@ impl<'a> From<&'a TurnRecord> for PublicTurn<'a> {
             elapsed_ms: turn.elapsed.as_secs_f64() * 1000.0,
             error: turn.error.as_ref().map(|error| PublicFailure {
                 code: &error.code,
-                message: error.public_message(turn.state),
+                message: error.public_message(),
             }),
             started_at: time_text(turn.started_at),
             ended_at: turn.ended_at.map(time_text),
@@ -93,7 +93,6 @@ pub(super) struct PublicGate<'a> {
     #[schemars(extend("enum" = ["open", "resolved", "rejected", "unanswered"]))]
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
     answer: Option<&'a GateAnswer>,
     opened_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -58,27 +58,19 @@ impl Stored for Bytes {
     }
 }
 
-/// The arguments of a call: text, a value, or bytes that are not UTF-8.
+/// The arguments of a call: text or a value.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase")]
 enum StoredArgs<'a> {
     Text(Cow<'a, str>),
     #[serde(with = "part")]
     Json(Value),
-    NotUtf8 {
-        lossy_text: Cow<'a, str>,
-        valid_up_to: usize,
-    },
 }
 
 impl Stored for RawArgs {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let stored = match self.raw() {
             Raw::Text(text) => StoredArgs::Text((**text).into()),
-            Raw::NotUtf8 { lossy, valid_up_to } => StoredArgs::NotUtf8 {
-                lossy_text: (**lossy).into(),
-                valid_up_to: *valid_up_to,
-            },
             // For a value that is too deep to run, this is a description.
             Raw::Value(_) => StoredArgs::Json(self.to_value()),
         };
@@ -89,10 +81,6 @@ impl Stored for RawArgs {
         Ok(match StoredArgs::deserialize(from)? {
             StoredArgs::Text(text) => text.into_owned().into(),
             StoredArgs::Json(value) => value.into(),
-            StoredArgs::NotUtf8 {
-                lossy_text,
-                valid_up_to,
-            } => RawArgs::not_utf8(&lossy_text, valid_up_to),
         })
     }
 }

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 
 use super::invalid::OURS;
 use crate::checksum::Hex;
-use crate::record::{GateAnswer, GateKind};
 use crate::schema::{MAX_DEPTH, decode, survey};
 use crate::settings::ModelSettings;
 
@@ -98,7 +97,7 @@ impl Stored for Duration {
 }
 
 /// A value that is stored as a string.
-trait AsText: Sized {
+pub(in crate::record) trait AsText: Sized {
     const EXPECTED: &'static str;
 
     fn parse(text: &str) -> Option<Self>;
@@ -192,18 +191,6 @@ impl AsText for Base64<'_> {
     }
 }
 
-impl AsText for GateKind {
-    const EXPECTED: &'static str = "the kind of a gate";
-
-    fn parse(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| text.into())
-    }
-
-    fn to_text(&self) -> Result<Cow<'_, str>, String> {
-        Ok(self.as_str().into())
-    }
-}
-
 /// Maximum depth of a stored value: one more than for arguments, because an approval request contains the arguments of its call.
 const STORED_DEPTH: usize = MAX_DEPTH + 1;
 
@@ -257,14 +244,13 @@ macro_rules! json_text {
 json_text! {
     Map<String, Value> = "JSON text of an object",
     ModelSettings = "JSON text of model settings",
-    GateAnswer = "JSON text of an answer",
 }
 
-fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
+pub(in crate::record) fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_value(Value::parse(text)?).ok()
 }
 
-fn to_json(value: &impl Serialize) -> Result<Cow<'static, str>, String> {
+pub(in crate::record) fn to_json(value: &impl Serialize) -> Result<Cow<'static, str>, String> {
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
     Ok(value.to_text()?.into_owned().into())
 }

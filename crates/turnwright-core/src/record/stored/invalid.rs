@@ -1,25 +1,28 @@
 //! Why a record cannot be read or written.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde_path_to_error::Segment;
 
 use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::record::RecordKind;
 use crate::schema::quote;
 
 /// Starts the message of an error that is made here and shows no content. The messages of serde start otherwise, and quote content.
 pub(super) const OURS: &str = "stored: ";
 
 /// The path of a field and what is wrong there. Never contains the field's content.
-pub(super) struct Invalid {
+pub(in crate::record) struct Invalid {
     path: String,
     reason: Cow<'static, str>,
     source: Option<Error>,
 }
 
 impl Invalid {
-    pub(super) fn new(path: impl Into<String>, reason: impl Into<Cow<'static, str>>) -> Self {
+    pub(in crate::record) fn new(
+        path: impl Into<String>,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Invalid {
             path: path.into(),
             reason: reason.into(),
@@ -27,18 +30,18 @@ impl Invalid {
         }
     }
 
-    pub(super) fn missing(path: impl Into<String>) -> Self {
+    pub(in crate::record) fn missing(path: impl Into<String>) -> Self {
         Invalid::new(path, "is missing")
     }
 
     /// Converts to the error of a record that cannot be read.
-    pub(super) fn unreadable(self, kind: RecordKind, id: Option<&str>) -> Error {
+    pub(in crate::record) fn unreadable(self, kind: impl Display, id: Option<&str>) -> Error {
         let id = id.map_or(String::new(), |id| format!(" {}", quote(&id.into())));
         self.into_error(&format!("the stored {kind}{id} cannot be read"))
     }
 
     /// Converts to the error of a record that cannot be written.
-    pub(super) fn unstorable(self, kind: RecordKind) -> Error {
+    pub(in crate::record) fn unstorable(self, kind: impl Display) -> Error {
         self.into_error(&format!("the {kind} cannot be stored"))
     }
 

@@ -28,23 +28,49 @@ impl TurnRunnerBuilder {
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
-        let begins = setup.iteration_limit > 0;
-        wrong.check("iteration_limit", begins, "must not be zero");
-        let keeps = setup.max_result_bytes > 0;
-        wrong.check("max_result_bytes", keeps, "must not be zero");
-        let runs = setup.parallel_calls > 0;
-        wrong.check("parallel_calls", runs, "must not be zero");
-        let few = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
-        wrong.check("parallel_calls", few, "is too large");
-        let room = plan.stream_capacity > 0;
-        wrong.check("stream_capacity", room, "must be at least one event");
-        let answers = setup.approval_timeout.is_none_or(|limit| !limit.is_zero());
-        wrong.check("approval_timeout", answers, "must not be zero");
-        let writes = !setup.store_timeout.is_zero();
-        wrong.check("store_timeout", writes, "must not be zero");
+        let most_calls = tokio::sync::Semaphore::MAX_PERMITS;
         // A shorter lease would expire before a store has written it.
-        let holds = (MIN_LEASE..=Lease::MAX_TERM).contains(&setup.lease);
-        wrong.check("lease", holds, "must be from 100 milliseconds to 1 hour");
+        let lease = (MIN_LEASE..=Lease::MAX_TERM).contains(&setup.lease);
+        for (field, holds, why) in [
+            (
+                "iteration_limit",
+                setup.iteration_limit > 0,
+                "must not be zero",
+            ),
+            (
+                "max_result_bytes",
+                setup.max_result_bytes > 0,
+                "must not be zero",
+            ),
+            (
+                "parallel_calls",
+                setup.parallel_calls > 0,
+                "must not be zero",
+            ),
+            (
+                "parallel_calls",
+                setup.parallel_calls <= most_calls,
+                "is too large",
+            ),
+            (
+                "stream_capacity",
+                plan.stream_capacity > 0,
+                "must be at least one event",
+            ),
+            (
+                "approval_timeout",
+                setup.approval_timeout != Some(Duration::ZERO),
+                "must not be zero",
+            ),
+            (
+                "store_timeout",
+                !setup.store_timeout.is_zero(),
+                "must not be zero",
+            ),
+            ("lease", lease, "must be from 100 milliseconds to 1 hour"),
+        ] {
+            wrong.check(field, holds, why);
+        }
         setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         plan.turn_input.check()?;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::History;
-use super::into_tool::IntoTool;
 use super::turn_runner::Plan;
 use crate::artifact::ArtifactLimits;
 use crate::artifact_tools::ArtifactToolPolicy;
@@ -92,7 +91,6 @@ impl TurnRunnerBuilder {
             dispatch_output: Pipeline::new("dispatch-output", dispatch, over),
             events: EventBus::default(),
             stream_capacity: STREAM_CAPACITY,
-            live: Arc::default(),
         };
         TurnRunnerBuilder {
             plan,
@@ -148,8 +146,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how long an approval waits for an answer, counted from when its gate was opened, also while the turn is suspended. An
-    /// answer that is recorded in the store is used for as long again.
+    /// Sets how long an approval waits for an answer, counted from when its gate was opened, also while the turn is suspended.
+    /// A recorded answer expires after the same time, counted from when it was given.
     ///
     /// Default: 15 minutes, counted only while a process waits. The gate of a suspended or interrupted turn then waits without
     /// limit.
@@ -217,7 +215,7 @@ impl TurnRunnerBuilder {
     ///
     /// Default: `true`.
     pub fn reuse_answers(mut self, reuse: bool) -> Self {
-        self.setup().reuses_answers = reuse;
+        self.setup().reuse_answers = reuse;
         self
     }
 
@@ -265,7 +263,7 @@ impl TurnRunnerBuilder {
     /// ```
     #[doc(alias("interrupt", "hitl", "human_in_the_loop"))]
     pub fn suspend_at_gates(mut self) -> Self {
-        self.setup().suspends = true;
+        self.setup().suspend_at_gates = true;
         self
     }
 
@@ -339,16 +337,35 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Adds a tool to every turn. Accepts `#[tool]` functions and builders. Errors in a tool are reported by `build`.
-    pub fn tool(mut self, tool: impl IntoTool) -> Self {
-        self.tools.push(tool.into_tool());
+    /// Adds a tool to every turn: a [`Tool`], or the result of building one. Errors in a tool are reported by
+    /// [`build`](Self::build), so that no tool needs a `?`.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{DispatchContext, Error, Tool, ToolContext};
+    ///
+    /// fn greet() -> Result<Tool, Error> {
+    ///     Tool::dynamic("greet", json!({ "type": "object" }))
+    ///         .description("Greets.")
+    ///         .handler(|_: Value, _: ToolContext| async { "Hello!" })
+    ///         .build()
+    /// }
+    ///
+    /// # let executor = |_: DispatchContext| async { Ok(()) };
+    /// let runner = turnwright_core::runner(executor).tool(greet()).build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn tool(mut self, tool: impl Into<Result<Tool, Error>>) -> Self {
+        self.tools.push(tool.into());
         self
     }
 
     /// Adds tools to every turn.
-    pub fn tools<T: IntoTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.tools
-            .extend(tools.into_iter().map(IntoTool::into_tool));
+    pub fn tools<T: Into<Result<Tool, Error>>>(
+        mut self,
+        tools: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.tools.extend(tools.into_iter().map(Into::into));
         self
     }
 

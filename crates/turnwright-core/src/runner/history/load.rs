@@ -85,7 +85,7 @@ impl History {
         if window.cut.is_none() {
             pages
                 .read_back(conversation_id, &kinds, None, |page, _| {
-                    window.take_in(page);
+                    window.push(page);
                     window.cut.is_none()
                 })
                 .await?;
@@ -202,7 +202,7 @@ impl Window {
         }
     }
 
-    fn take_in(&mut self, page: Vec<Stored>) {
+    fn push(&mut self, page: Vec<Stored>) {
         for one in page.into_iter().rev() {
             let key = (one.record.kind(), one.record.id().to_owned());
             if self.cut.is_some() || self.here.contains(&key) {

@@ -4,12 +4,12 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorCode};
 use crate::record::RecordKind;
-use crate::store::{ConversationId, DamagedRecord, Loaded, Position, Query, Store, Stored};
+use crate::store::{ConversationId, DamagedRecord, Loaded, Pager, Position, Query, Store, Stored};
 
 /// Reads a store in pages.
 pub(super) struct Pages<'s> {
     store: &'s dyn Store,
-    pub(super) size: usize,
+    size: usize,
     /// The damaged records that were found.
     pub(super) damaged: Mutex<Vec<DamagedRecord>>,
 }
@@ -26,19 +26,16 @@ impl<'s> Pages<'s> {
         }
     }
 
-    async fn load(&self, conversation_id: &ConversationId, query: &Query) -> Result<Loaded, Error> {
-        let loaded = self.store.load(conversation_id, query).await?;
+    async fn load(
+        &self,
+        conversation_id: &ConversationId,
+        pager: &mut Pager,
+    ) -> Result<Option<Loaded>, Error> {
+        let loaded = pager.next(self.store, conversation_id).await?;
         // A store that never waits must not prevent cancellation.
         tokio::task::yield_now().await;
-        let bounds = loaded.bounds();
-        let before = |place: Position| query.before.is_none_or(|limit| place < limit);
-        let after = |place: Position| query.after.is_none_or(|limit| place > limit);
-        if let Some((first, last)) = bounds {
-            // Without this, a store that ignores a part of the query would be read forever.
-            honoured("before", before(last))?;
-            honoured("after", after(first))?;
-        }
-        self.damaged.lock().extend(loaded.damaged.iter().cloned());
+        let damaged = loaded.iter().flat_map(|loaded| loaded.damaged.clone());
+        self.damaged.lock().extend(damaged);
         Ok(loaded)
     }
 
@@ -49,9 +46,9 @@ impl<'s> Pages<'s> {
         kind: RecordKind,
         id: &str,
     ) -> Result<Option<Stored>, Error> {
-        let query = of_kinds(&[kind]).ids([id]);
-        let mut page = self.load(conversation_id, &query).await?;
-        Ok(page.records.pop())
+        let mut pager = Pager::new(of_kinds(&[kind]).ids([id]));
+        let page = self.load(conversation_id, &mut pager).await?;
+        Ok(page.and_then(|mut page| page.records.pop()))
     }
 
     /// Loads all records of these kinds, in order.
@@ -64,11 +61,8 @@ impl<'s> Pages<'s> {
         if kinds.is_empty() {
             return Ok(all);
         }
-        let mut query = of_kinds(kinds).limit(self.size);
-        loop {
-            let page = self.load(conversation_id, &query).await?;
-            let more = page.count() >= self.size;
-            query.after = page.bounds().map(|(_, last)| last).or(query.after);
+        let mut pager = Pager::new(of_kinds(kinds).limit(self.size));
+        while let Some(page) = self.load(conversation_id, &mut pager).await? {
             all.extend(page.records);
             if all.len() > MAX_STANDING {
                 let message = format!(
@@ -76,10 +70,8 @@ impl<'s> Pages<'s> {
                 );
                 return Err(Error::new(ErrorCode::STORE_ERROR, message));
             }
-            if !more {
-                return Ok(all);
-            }
         }
+        Ok(all)
     }
 
     /// Reads records of these kinds in pages, backwards from a position. `take` receives the records of a page in order, and the
@@ -91,28 +83,17 @@ impl<'s> Pages<'s> {
         before: Option<Position>,
         mut take: impl FnMut(Vec<Stored>, Option<Position>) -> bool,
     ) -> Result<(), Error> {
-        let mut query = of_kinds(kinds).newest(self.size);
-        query.before = before;
-        loop {
-            let page = self.load(conversation_id, &query).await?;
-            let more = page.count() >= self.size;
-            // Damaged records count.
-            query.before = page.bounds().map(|(first, _)| first);
-            if !take(page.records, query.before) || !more {
-                return Ok(());
+        let mut pager = Pager::new(of_kinds(kinds).newest(self.size));
+        pager.query.before = before;
+        while let Some(page) = self.load(conversation_id, &mut pager).await? {
+            if !take(page.records, pager.query.before) {
+                break;
             }
         }
+        Ok(())
     }
 }
 
 fn of_kinds(kinds: &[RecordKind]) -> Query {
     kinds.iter().copied().fold(Query::all(), Query::kind)
-}
-
-fn honoured(part: &str, is_honoured: bool) -> Result<(), Error> {
-    if is_honoured {
-        return Ok(());
-    }
-    let message = format!("the store returned records that `Query::{part}` excludes");
-    Err(Error::new(ErrorCode::STORE_ERROR, message))
 }

@@ -3,9 +3,13 @@ mod summaries;
 use crate::record::Message;
 use crate::record::Record;
 use crate::record::RecordKind;
+use crate::spool::Spool;
 use crate::store::MemoryStore;
 use crate::store::Store;
 use crate::store::StoreExt as _;
+use crate::store::{
+    Batch, Changes, ConversationFilter, FoundConversation, FoundTurn, Revision, TurnFilter,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,14 +20,13 @@ use proptest::prelude::*;
 use super::History;
 use super::load::opens;
 use crate::record::{Author, Memory, StandingInstruction, Thought};
-use crate::store::{ConversationId, Layered, Loaded, Position, Query, StoreError, StoreLayer};
+use crate::store::{ConversationId, Loaded, Position, Query, StoreError};
 use crate::*;
 
 /// A store that logs the queries and fails on request.
-type AskedStore = Layered<Asked, MemoryStore>;
-
 #[derive(Clone, Default)]
 struct Asked {
+    store: MemoryStore,
     queries: Arc<Mutex<Vec<Query>>>,
     /// The load that fails, starting at 1.
     fails_at: Arc<AtomicUsize>,
@@ -32,10 +35,9 @@ struct Asked {
 }
 
 #[async_trait]
-impl StoreLayer for Asked {
+impl Store for Asked {
     async fn load(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
@@ -51,7 +53,50 @@ impl StoreLayer for Asked {
         if self.sloppy {
             (query.after, query.before) = (None, None);
         }
-        store.load(conversation_id, &query).await
+        self.store.load(conversation_id, &query).await
+    }
+
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        self.store.apply(conversation, batch).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 
@@ -79,8 +124,8 @@ fn memory(id: &str, text: &str) -> Record {
     Memory::new(text).id(id).build().unwrap().into()
 }
 
-async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record>) -> AskedStore {
-    let asked = AskedStore::default();
+async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record>) -> Asked {
+    let asked = Asked::default();
     for record in records {
         asked
             .put(&ConversationId::new(conversation_id), record)
@@ -91,7 +136,7 @@ async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record
 }
 
 /// The ids that a turn of `chat` sees with this middleware, and its outcome.
-async fn seen(store: &AskedStore, history: History) -> (Vec<String>, TurnOutcome) {
+async fn seen(store: &Asked, history: History) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
     let runner = runner(move |ctx: DispatchContext| {
@@ -146,7 +191,7 @@ async fn everything_is_loaded_in_order_and_in_pages() {
         1,
         "only what this turn said is stored by it"
     );
-    let mut queries = store.layer.queries.lock();
+    let mut queries = store.queries.lock();
     queries.retain(|query| !query.kinds.contains(&RecordKind::Lease));
     assert!(queries.len() >= 4);
     assert!(queries.iter().all(|query| query.limit == Some(3)));
@@ -200,8 +245,8 @@ async fn omitted_records_are_not_read() {
     let (ids, _) = seen(&store, History::last(5).page_size(10)).await;
     assert_eq!(ids.len(), 11);
     // One query for the lease, one for standing records, two for eleven records: the message of this turn is the newest.
-    assert_eq!(store.layer.queries.lock().len(), 4);
-    store.layer.queries.lock().clear();
+    assert_eq!(store.queries.lock().len(), 4);
+    store.queries.lock().clear();
     let (ids, _) = seen(&store, History::all()).await;
     assert_eq!(ids.len(), 1_001);
 }
@@ -266,7 +311,7 @@ async fn an_unreadable_store_fails_the_turn_before_its_middleware_runs() {
     // The first query checks whether another turn is running.
     for at in 2..=5 {
         let store = holding("chat", three_exchanges()).await;
-        store.layer.fails_at.store(at, Ordering::Relaxed);
+        store.fails_at.store(at, Ordering::Relaxed);
         let ran: Arc<Mutex<bool>> = Arc::default();
         let into = Arc::clone(&ran);
         let runner = runner(|_: DispatchContext| async { Ok(()) })
@@ -313,12 +358,12 @@ async fn no_history_reads_nothing_of_the_conversation() {
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
     // The only query checks whether another turn is running.
-    assert_eq!(store.layer.queries.lock().len(), 1);
+    assert_eq!(store.queries.lock().len(), 1);
 }
 
 #[tokio::test]
 async fn a_turn_without_a_conversation_reads_nothing() {
-    let store = AskedStore::default();
+    let store = Asked::default();
     let runner = runner(|ctx: DispatchContext| async move {
         ctx.ack()?;
         Ok(())
@@ -327,13 +372,13 @@ async fn a_turn_without_a_conversation_reads_nothing() {
     .build()
     .unwrap();
     assert!(runner.run("now").await.is_answered());
-    assert!(store.layer.queries.lock().is_empty());
+    assert!(store.queries.lock().is_empty());
 }
 
 #[tokio::test]
 async fn a_store_that_ignores_the_query_is_reported_and_not_read_forever() {
     let mut store = holding("chat", three_exchanges()).await;
-    store.layer.sloppy = true;
+    store.sloppy = true;
     let (_, outcome) = seen(&store, History::all().page_size(2)).await;
     let error = outcome.error().unwrap();
     assert!(error.message().contains("`Query::"), "{error}");
@@ -341,7 +386,7 @@ async fn a_store_that_ignores_the_query_is_reported_and_not_read_forever() {
 
 #[tokio::test]
 async fn a_new_conversation_has_no_history() {
-    let (ids, outcome) = seen(&AskedStore::default(), History::all()).await;
+    let (ids, outcome) = seen(&Asked::default(), History::all()).await;
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
 }

@@ -39,12 +39,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub use crate::gate::approval_answer::Approval;
 pub use no_exfiltration::{NoExfiltration, no_exfiltration};
 pub use once_per_turn::{OncePerTurn, once_per_turn};
 pub use quarantine::{Quarantine, quarantine};
 pub use rate_limit::{RateLimit, rate_limit};
-pub use review::Review;
+pub use review::{Approval, Review};
 
 pub(crate) use tool_pattern::ToolPattern;
 

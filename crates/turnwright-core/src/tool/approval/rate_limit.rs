@@ -1,7 +1,6 @@
 //! Limits how often tools are called.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -133,12 +132,4 @@ impl ApprovalPolicy for RateLimit {
     }
 }
 
-impl fmt::Debug for RateLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimit")
-            .field("calls", &self.calls)
-            .field("per", &self.per)
-            .field("tools", &self.tools)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RateLimit { calls, per, tools });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::MAX_NAME_LEN;
 use crate::error::{Error, ErrorCode};
 use crate::schema::escape;
-use crate::tool::{Facts, Tool};
+use crate::tool::Facts;
 
 impl Facts {
     /// Returns what is invalid, field by field.
@@ -56,19 +56,5 @@ fn check_name(name: &str) -> Result<(), String> {
             "must not contain {other:?}: use only [A-Za-z0-9_-], which all providers support"
         )),
         (_, None) => Ok(()),
-    }
-}
-
-impl Tool {
-    /// Checks that the type accepts samples of what the schema accepts. The contract fuzzer of the testkit goes further.
-    pub(super) fn try_samples(&self) -> Result<(), String> {
-        for sample in self.schema().samples() {
-            if let Err(faults) = self.bind(&sample) {
-                let why = faults.notes().join("; ");
-                let shown = escape(&sample.to_string(), 200);
-                return Err(format!("accepts {shown}, but {why}"));
-            }
-        }
-        Ok(())
     }
 }

@@ -22,7 +22,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///
     /// Default: text.
     pub fn artifact_kind(mut self, kind: ArtifactKind) -> Self {
-        self.facts.artifact_kind = kind;
+        self.facts.artifact_kind = Some(kind);
         self
     }
 

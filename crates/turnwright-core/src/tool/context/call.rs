@@ -136,13 +136,14 @@ impl<S> Call<S> {
 impl Running {
     /// Creates the stage of a call that starts now.
     pub(crate) fn new(
+        turn: &TurnContext,
         (tool, args): (Tool, CheckedArgs),
         checksum: Hex,
         edited: bool,
         start: Instant,
     ) -> Self {
         Running {
-            reads: Reads::of(&tool),
+            reads: Reads::of(&tool, turn),
             deadline: tool.timeout().and_then(|limit| start.checked_add(limit)),
             tool,
             checksum,
@@ -281,20 +282,6 @@ impl ToolContext {
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
-    // A search of the documentation for one of these methods finds this one too.
-    #[doc(alias(
-        "ack",
-        "answer",
-        "call",
-        "call_tools",
-        "iteration",
-        "nack",
-        "on_ack",
-        "propose",
-        "reporter",
-        "signal",
-        "tools",
-    ))]
     pub fn dispatch(&self) -> &DispatchContext {
         &self.0.ctx
     }
@@ -302,18 +289,6 @@ impl ToolContext {
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` belong to the turn, not to the call: waiting
     /// there counts towards the timeout of the call, and the token is not cancelled on timeout.
     #[must_use]
-    // A search of the documentation for one of these methods finds this one too.
-    #[doc(alias(
-        "abort",
-        "answer_format",
-        "events",
-        "input",
-        "outer_tools",
-        "per_turn",
-        "secret",
-        "taint",
-        "usage",
-    ))]
     pub fn turn(&self) -> &TurnContext {
         self.dispatch().turn()
     }
@@ -337,16 +312,6 @@ impl ToolContext {
     }
 
     /// Returns a handle to the records of the turn.
-    #[doc(alias(
-        "hydrate",
-        "memories",
-        "messages",
-        "own_tool_calls",
-        "retrievables",
-        "thoughts",
-        "timeline",
-        "tool_calls"
-    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.turn().records()
     }

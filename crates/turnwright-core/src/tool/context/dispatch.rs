@@ -1,8 +1,6 @@
 //! The context of a dispatch.
 
 use std::sync::Arc;
-#[cfg(test)]
-use std::sync::Weak;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
@@ -79,16 +77,6 @@ impl DispatchContext {
 
     /// Returns the turn that the dispatch belongs to.
     #[must_use]
-    // A search of the documentation for one of these methods finds this one too.
-    #[doc(alias(
-        "abort",
-        "answer_format",
-        "ensure_lease",
-        "events",
-        "outer_tools",
-        "per_turn",
-        "secret",
-    ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn
     }
@@ -97,13 +85,6 @@ impl DispatchContext {
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.0.iteration.load(Ordering::Acquire)
-    }
-
-    /// Returns a handle that does not keep the dispatch alive.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn downgrade(&self) -> WeakDispatchContext {
-        WeakDispatchContext(Arc::downgrade(&self.0))
     }
 
     pub(crate) fn signals(&self) -> &Arc<Signals> {
@@ -159,16 +140,6 @@ impl DispatchContext {
     }
 
     /// Returns a handle to the records of the turn.
-    #[doc(alias(
-        "hydrate",
-        "memories",
-        "messages",
-        "own_tool_calls",
-        "retrievables",
-        "thoughts",
-        "timeline",
-        "tool_calls"
-    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.0.turn.records()
     }
@@ -234,20 +205,6 @@ impl AsRef<TurnContext> for DispatchContext {
 impl AsRef<TurnContext> for TurnContext {
     fn as_ref(&self) -> &TurnContext {
         self
-    }
-}
-
-/// A [`DispatchContext`] that does not keep the dispatch alive.
-#[derive(Clone, Debug)]
-#[cfg(test)]
-pub(crate) struct WeakDispatchContext(Weak<Inner>);
-
-#[cfg(test)]
-impl WeakDispatchContext {
-    /// Returns the dispatch, if it is still alive.
-    #[must_use]
-    pub(crate) fn upgrade(&self) -> Option<DispatchContext> {
-        self.0.upgrade().map(DispatchContext)
     }
 }
 

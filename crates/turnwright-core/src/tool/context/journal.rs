@@ -1,6 +1,6 @@
 //! The records of a turn, and what has happened to its writes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -27,10 +27,7 @@ pub(crate) struct Journal {
     tasks: Tasks,
     /// Recorded calls that are not settled.
     open_calls: Tasks,
-    ended: Flag,
-    store_hangs: Flag,
-    incomplete: Flag,
-    taken_over: Flag,
+    marks: AtomicU8,
 }
 
 impl Journal {
@@ -44,10 +41,7 @@ impl Journal {
             rejected: Mutex::default(),
             tasks: Tasks::default(),
             open_calls: Tasks::default(),
-            ended: Flag::default(),
-            store_hangs: Flag::default(),
-            incomplete: Flag::default(),
-            taken_over: Flag::default(),
+            marks: AtomicU8::default(),
         }
     }
 
@@ -177,53 +171,24 @@ impl Journal {
         &self.open_calls
     }
 
-    /// Accepts no more writes: the turn has ended.
-    pub(crate) fn end(&self) {
-        self.ended.set();
+    pub(crate) fn mark(&self, mark: Mark) {
+        self.marks.fetch_or(mark as u8, Ordering::AcqRel);
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended.is_set()
-    }
-
-    /// Marks the store as one that does not respond. Later writes would wait as long, and in vain.
-    pub(crate) fn set_store_hangs(&self) {
-        self.store_hangs.set();
-    }
-
-    pub(crate) fn store_hangs(&self) -> bool {
-        self.store_hangs.is_set()
-    }
-
-    /// Marks the stored records as incomplete: a required write failed or was left to the next run.
-    pub(crate) fn set_incomplete(&self) {
-        self.incomplete.set();
-    }
-
-    pub(crate) fn is_incomplete(&self) -> bool {
-        self.incomplete.is_set()
-    }
-
-    /// Marks the turn as taken over by another process.
-    pub(crate) fn set_taken_over(&self) {
-        self.taken_over.set();
-    }
-
-    pub(crate) fn is_taken_over(&self) -> bool {
-        self.taken_over.is_set()
+    pub(crate) fn is(&self, mark: Mark) -> bool {
+        self.marks.load(Ordering::Acquire) & mark as u8 != 0
     }
 }
 
-/// A flag that is set at most once.
-#[derive(Default)]
-pub(crate) struct Flag(AtomicBool);
-
-impl Flag {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
+/// What happened to a turn. A mark is never removed.
+#[derive(Clone, Copy)]
+pub(crate) enum Mark {
+    /// The turn has ended and accepts no more writes.
+    Ended = 1,
+    /// The store does not respond. Later writes would wait as long, and in vain.
+    StoreHangs = 2,
+    /// The stored records are incomplete: a required write failed or was left to the next run.
+    Incomplete = 4,
+    /// Another process has taken over the turn.
+    TakenOver = 8,
 }

@@ -9,8 +9,7 @@ use tokio::time::Instant;
 use super::turn::TurnContext;
 use crate::outcome::{Limit, Stop};
 use crate::record::TurnRecord;
-use crate::usage::ModelUsage;
-use crate::usage::Usage;
+use crate::usage::{ModelRequest, ModelUsage, Usage};
 
 /// What a turn has used, whether it reached a limit, and why it was stopped. Includes turns under its calls.
 pub(crate) struct Limits {
@@ -32,8 +31,17 @@ pub(crate) struct Limits {
 struct Used {
     itself: Usage,
     inner_turns: Usage,
-    /// The responses of the running executor, for its span and metrics.
-    responses: Vec<Arc<ModelUsage>>,
+    /// What the running executor reported, for its span and metrics.
+    reported: Reported,
+}
+
+/// What an executor reported in one run.
+#[derive(Default)]
+pub(crate) struct Reported {
+    /// The last request.
+    pub(crate) request: Option<Arc<ModelRequest>>,
+    /// The responses, each with its request.
+    pub(crate) responses: Vec<(Arc<ModelUsage>, Option<Arc<ModelRequest>>)>,
 }
 
 struct Clock {
@@ -107,7 +115,13 @@ impl Limits {
     pub(crate) fn add_usage(&self, usage: &Arc<ModelUsage>) {
         let mut used = self.usage.lock();
         used.itself += usage.tokens;
-        used.responses.push(Arc::clone(usage));
+        let request = used.reported.request.clone();
+        used.reported.responses.push((Arc::clone(usage), request));
+    }
+
+    /// Adds a request that is sent next.
+    pub(crate) fn add_request(&self, request: ModelRequest) {
+        self.usage.lock().reported.request = Some(Arc::new(request));
     }
 
     /// Adds the usage of a turn under a call.
@@ -115,9 +129,9 @@ impl Limits {
         self.usage.lock().inner_turns += usage;
     }
 
-    /// Returns the responses that were reported since the last time.
-    pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
-        std::mem::take(&mut self.usage.lock().responses)
+    /// Returns what was reported since the last time.
+    pub(crate) fn take_reported(&self) -> Reported {
+        std::mem::take(&mut self.usage.lock().reported)
     }
 
     /// Stops the turn. The first reason counts.
@@ -219,10 +233,4 @@ impl Drop for CallPermit {
     }
 }
 
-impl std::fmt::Debug for CallPermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallPermit")
-            .field("ran", &self.ran)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(CallPermit { ran });

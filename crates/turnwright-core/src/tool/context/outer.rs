@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::TurnContext;
-use super::setup::Setup;
+use super::wiring::Setup;
 use crate::error::{Error, ErrorCode};
 use crate::record::{Exposure, TurnRecord};
 use crate::render::Taint;
@@ -31,12 +31,12 @@ pub(crate) struct Outer {
 }
 
 impl Outer {
-    pub(crate) fn new(call: &ToolContext, inherits: bool) -> Self {
+    pub(crate) fn new(call: &ToolContext, inherit_rules: bool) -> Self {
         let turn = call.turn().clone();
         let mut tools = turn.outer_tools().to_vec();
         tools.push(call.tool().name().into());
-        let setups = turn.setups().filter(|_| inherits).cloned().collect();
-        let taint = inherits.then(|| {
+        let setups = turn.setups().filter(|_| inherit_rules).cloned().collect();
+        let taint = inherit_rules.then(|| {
             let mut taint = turn.taint().of_outer_turn();
             // The handler wrote the task.
             if call.reads().so_far().private {
@@ -57,27 +57,42 @@ impl Outer {
 
 /// What a call has read: what its labels say, the results that it queried, and what turns under it had in their prompts. Its result
 /// may contain all of it, and so may the records that its handler writes.
-pub(crate) struct Reads(Mutex<Exposure>);
+pub(crate) struct Reads {
+    own: Mutex<Exposure>,
+    /// What the outer call has read. All that this call reads is added to it at once, because its handler may pass it on there.
+    outer: Option<Arc<Reads>>,
+}
 
 impl Reads {
-    pub(crate) fn of(tool: &Tool) -> Arc<Self> {
-        Arc::new(Reads(Mutex::new(Exposure {
+    pub(crate) fn of(tool: &Tool, turn: &TurnContext) -> Arc<Self> {
+        let labels = Exposure {
             tier: (!tool.is_trusted()).then_some(TrustTier::ThirdPartyPublic),
             private: tool.reads_private(),
-        })))
+        };
+        Arc::new(Reads {
+            own: Mutex::new(labels),
+            outer: turn.outer().map(|outer| Arc::clone(&outer.reads)),
+        })
     }
 
     pub(crate) fn so_far(&self) -> Exposure {
-        *self.0.lock()
+        *self.own.lock()
     }
 
     pub(crate) fn add(&self, read: Exposure) {
-        let mut all = self.0.lock();
-        *all = all.and(read);
+        let mut own = self.own.lock();
+        *own = own.and(read);
+        drop(own);
+        if let Some(outer) = &self.outer {
+            outer.add(read);
+        }
     }
 
     pub(crate) fn add_private(&self) {
-        self.0.lock().private = true;
+        self.add(Exposure {
+            private: true,
+            ..Exposure::default()
+        });
     }
 }
 
@@ -87,6 +102,9 @@ pub(crate) struct RunningReads(Mutex<Vec<Weak<Reads>>>);
 
 impl RunningReads {
     pub(crate) fn begin(&self, reads: &Arc<Reads>) {
+        if let Some(outer) = &reads.outer {
+            outer.add(reads.so_far());
+        }
         let mut running = self.0.lock();
         running.retain(|reads| reads.strong_count() > 0);
         running.push(Arc::downgrade(reads));
@@ -119,7 +137,7 @@ impl TurnContext {
     /// its own.
     pub(crate) fn setups(&self) -> impl Iterator<Item = &Arc<Setup>> {
         let outer = self.outer().map(|outer| outer.setups.iter());
-        outer.into_iter().flatten().chain([self.shared_setup()])
+        outer.into_iter().flatten().chain([self.setup()])
     }
 
     /// Returns the approver for a policy of this level: that of the same level, or else of the nearest outer one. Never an inner
@@ -156,7 +174,7 @@ impl TurnContext {
         let Some(tiers) = record
             .outer_tiers
             .as_ref()
-            .filter(|_| self.parts().inherits)
+            .filter(|_| self.parts().inherit_rules)
         else {
             return Ok(());
         };

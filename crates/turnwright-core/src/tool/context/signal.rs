@@ -1,14 +1,12 @@
-//! How a dispatch ends: acknowledged or nacked, once.
+//! How a dispatch ends: acknowledged or nacked, once. Middleware may decide on the answer first.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 use super::DispatchContext;
-use super::proposal::Proposal;
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::panic::drop_quietly;
+use crate::record::Message;
 
 /// How a dispatch was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +55,7 @@ impl DispatchContext {
     pub fn ack(&self) -> Result<(), Error> {
         let waiting = self.signals().give(Signal::Ack, None)?;
         for (_, run) in waiting {
-            // User code: a panic must not keep the others from running.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-                drop_quietly(panic);
-            }
+            run();
         }
         Ok(())
     }
@@ -125,7 +120,8 @@ impl DispatchContext {
     /// Drops work that waits for an acknowledgement: there will be none.
     pub(crate) fn forget_on_ack(&self) {
         let waiting = std::mem::take(&mut self.signals().0.lock().on_ack);
-        drop_quietly(waiting);
+        // Dropped after the lock is released, because the work may own values that use this dispatch.
+        drop(waiting);
     }
 }
 
@@ -146,28 +142,12 @@ impl Signals {
         true
     }
 
-    pub(super) fn set_proposal(&self, make: impl FnOnce(u32) -> Proposal) {
-        let mut state = self.0.lock();
-        state.proposals = state.proposals.saturating_add(1);
-        state.proposal = Some(make(state.proposals));
-    }
-
-    pub(super) fn take_proposal(&self) -> Option<Proposal> {
-        self.0.lock().proposal.take()
-    }
-
-    pub(super) fn with_proposal<T>(&self, use_it: impl FnOnce(&mut Proposal) -> T) -> Option<T> {
-        self.0.lock().proposal.as_mut().map(use_it)
-    }
-
     fn give(&self, signal: Signal, error: Option<Error>) -> Result<Vec<(u64, OnAck)>, Error> {
         let mut state = self.0.lock();
         if let Some(first) = state.signal {
-            let message = format!("the dispatch was already ended with {first:?}");
-            return Err(Error::new(
-                ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED,
-                message,
-            ));
+            return Err(already(&format!(
+                "the dispatch was already ended with {first:?}"
+            )));
         }
         state.signal = Some(signal);
         state.error = error;
@@ -199,5 +179,123 @@ impl AckHook {
         drop(state);
         // Dropped after the lock is released, because the work may own values that use this dispatch.
         drop(removed);
+    }
+}
+
+fn already(message: &str) -> Error {
+    Error::new(ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED, message)
+}
+
+/// An answer that the executor proposed: see [`TurnRunnerBuilder::auto_ack`](crate::runner::TurnRunnerBuilder::auto_ack).
+///
+/// The first decision counts. Once an answer was decided on, inner layers do not run. So a layer that can only reject should
+/// leave other answers undecided and call `next.run()`.
+#[derive(Debug)]
+#[must_use = "an answer that no layer rejects is accepted"]
+pub struct ProposedAnswer {
+    ctx: DispatchContext,
+    attempt: u32,
+    message: Option<Arc<Message>>,
+}
+
+/// The decision of a layer.
+pub(crate) enum Decision {
+    Accepted,
+    Rejected { reason: String },
+}
+
+/// The proposal of an iteration.
+struct Proposal {
+    /// Starts at 1 and counts all answers of the dispatch.
+    attempt: u32,
+    message: Option<Arc<Message>>,
+    decision: Option<Decision>,
+}
+
+impl ProposedAnswer {
+    /// Returns the text of the answer. Empty if the executor ended the dispatch without a message.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.message.as_ref().map_or("", |message| message.text())
+    }
+
+    /// Returns the message, if there is one.
+    #[must_use]
+    pub fn message(&self) -> Option<&Arc<Message>> {
+        self.message.as_ref()
+    }
+
+    /// Returns the number of the answer in the turn, starting at 1. A resumed turn starts at 1 again.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Accepts the answer. The dispatch ends when the pipeline returns.
+    ///
+    /// # Errors
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
+    pub fn accept(self) -> Result<(), Error> {
+        self.decide(Decision::Accepted)
+    }
+
+    /// Rejects the answer. The model reads the reason and answers again.
+    ///
+    /// # Errors
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
+    pub fn reject(self, reason: impl Into<String>) -> Result<(), Error> {
+        let reason = reason.into();
+        self.decide(Decision::Rejected { reason })
+    }
+
+    fn decide(self, decision: Decision) -> Result<(), Error> {
+        match &mut self.ctx.signals().0.lock().proposal {
+            Some(open) if open.attempt == self.attempt && open.decision.is_none() => {
+                open.decision = Some(decision);
+                Ok(())
+            }
+            _ => Err(already(
+                "the proposed answer was already decided on: the first decision counts",
+            )),
+        }
+    }
+}
+
+impl DispatchContext {
+    /// Returns the answer that the executor proposed in this iteration, unless it was already decided on. For dispatch output
+    /// middleware of a runner with [`auto_ack(false)`](crate::runner::TurnRunnerBuilder::auto_ack).
+    #[must_use]
+    pub fn proposed_answer(&self) -> Option<ProposedAnswer> {
+        let state = self.signals().0.lock();
+        let open = state.proposal.as_ref();
+        let open = open.filter(|proposal| proposal.decision.is_none())?;
+        Some(ProposedAnswer {
+            ctx: self.clone(),
+            attempt: open.attempt,
+            message: open.message.clone(),
+        })
+    }
+
+    /// Returns whether a layer has decided on the proposed answer.
+    pub(crate) fn is_decided(&self) -> bool {
+        let state = self.signals().0.lock();
+        let proposal = state.proposal.as_ref();
+        proposal.is_some_and(|proposal| proposal.decision.is_some())
+    }
+
+    /// Makes an answer available to the layers.
+    pub(crate) fn propose_answer(&self, message: Option<Arc<Message>>) {
+        let mut state = self.signals().0.lock();
+        state.proposals = state.proposals.saturating_add(1);
+        state.proposal = Some(Proposal {
+            attempt: state.proposals,
+            message,
+            decision: None,
+        });
+    }
+
+    /// Withdraws the proposal and returns the decision.
+    pub(crate) fn take_decision(&self) -> Option<Decision> {
+        self.signals().0.lock().proposal.take()?.decision
     }
 }

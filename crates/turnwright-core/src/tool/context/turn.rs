@@ -7,11 +7,10 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::journal::Journal;
+use super::journal::{Journal, Mark};
 use super::limits::Limits;
 use super::outer::Outer;
-use super::setup::Setup;
-use super::wiring::{TurnParts, Wiring};
+use super::wiring::{Setup, TurnParts, Wiring};
 use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
@@ -22,11 +21,11 @@ use crate::gate::TurnGates;
 use crate::lease::TurnLease;
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
-use crate::record::{Exposure, Record, RecordKind, ToolCall};
+use crate::record::{Exposure, Record, RecordKind, ResponseRef, ToolCall};
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
-use crate::storage::Storage;
+use crate::storage::{LiveTurn, Storage};
 use crate::store::{ConversationId, Store};
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
@@ -230,7 +229,8 @@ impl TurnContext {
 
     fn with_records(&self, mut taint: Taint, response_id: Option<&str>) -> Taint {
         let records = self.0.journal.records();
-        let was_read = |call: &ToolCall| response_id.is_none() || call.response_id() != response_id;
+        let of_response = |call: &ToolCall| call.response().map(ResponseRef::id) == response_id;
+        let was_read = |call: &ToolCall| response_id.is_none() || !of_response(call);
         records.of_type().for_each(|call: &Arc<ToolCall>| {
             if was_read(call) {
                 taint.add_tool_call(call);
@@ -278,6 +278,15 @@ impl TurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
+    /// Returns the turn as its [`Storage`] lists it.
+    pub(crate) fn erased(&self) -> Arc<LiveTurn> {
+        Arc::clone(&self.0) as Arc<LiveTurn>
+    }
+
+    pub(crate) fn of_erased(turn: Arc<LiveTurn>) -> Option<Self> {
+        turn.downcast().ok().map(TurnContext)
+    }
+
     /// Returns the events of the turn.
     pub(crate) fn hub(&self) -> &Arc<EventHub> {
         &self.parts().hub
@@ -296,11 +305,6 @@ impl TurnContext {
         self.emit(|| kind);
     }
 
-    /// Returns whether the events of the turn have a reader or may get one later.
-    pub(crate) fn may_have_readers(&self) -> bool {
-        self.hub().may_have_readers()
-    }
-
     /// Returns a receiver of the outcome. `None` if the turn already has one.
     pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
         self.0.wiring.watch_outcome()
@@ -316,7 +320,7 @@ impl TurnContext {
 
     /// Ends the turn: ends its event stream and disables contexts that are still held.
     pub(crate) fn end(&self) {
-        self.0.journal.end();
+        self.0.journal.mark(Mark::Ended);
         self.cancellation().cancel();
         self.0.gates.end();
         // The last event was already emitted, unless the runtime was shut down during the turn.
@@ -343,11 +347,7 @@ impl TurnContext {
         &self.parts().id
     }
 
-    pub(crate) fn setup(&self) -> &Setup {
-        self.shared_setup()
-    }
-
-    pub(crate) fn shared_setup(&self) -> &Arc<Setup> {
+    pub(crate) fn setup(&self) -> &Arc<Setup> {
         &self.parts().setup
     }
 

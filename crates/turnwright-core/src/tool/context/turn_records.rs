@@ -39,16 +39,7 @@ pub struct TurnRecords<'t> {
 
 impl TurnContext {
     /// Returns a handle to the records of this turn.
-    #[doc(alias(
-        "hydrate",
-        "memories",
-        "messages",
-        "own_tool_calls",
-        "retrievables",
-        "thoughts",
-        "timeline",
-        "tool_calls"
-    ))]
+    #[doc(alias("memories", "messages", "retrievables", "thoughts", "tool_calls"))]
     pub fn records(&self) -> TurnRecords<'_> {
         TurnRecords { turn: self }
     }

@@ -1,7 +1,5 @@
 //! The tools of one turn, by name.
 
-mod merge;
-mod shared;
 mod snapshot;
 
 #[cfg(test)]
@@ -10,11 +8,14 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::artifact::ArtifactKind;
+use crate::effects::OnCollision;
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};
-use shared::Shared;
+use snapshot::Snapshot;
 
 /// Tools by name, in registration order; tools that were [revealed](ToolRegistry::reveal) come last. A handle: clones share the content, [`ToolRegistry::fork`] copies it.
 ///
@@ -37,7 +38,7 @@ use shared::Shared;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct ToolRegistry(Arc<Shared>);
+pub struct ToolRegistry(Arc<watch::Sender<Arc<Snapshot>>>);
 
 impl ToolRegistry {
     /// Creates a registry.
@@ -64,61 +65,80 @@ impl ToolRegistry {
 
     /// Adds a tool. If there is already one with its name, the error contains this advice.
     pub(crate) fn register_or(&self, tool: Tool, advice: &str) -> Result<(), Error> {
-        let mut tools = self.0.write();
-        if tools.has(tool.name()) {
-            return Err(clash(tool.name(), advice));
-        }
-        Arc::make_mut(&mut tools).put(tool);
-        Ok(())
+        let name = Arc::clone(tool.shared_name());
+        let added = self.change(|tools| {
+            let is_free = !tools.has(&name);
+            is_free.then(|| Arc::make_mut(tools).put(tool))
+        });
+        added.map(drop).ok_or_else(|| clash(&name, advice))
     }
 
     /// Adds a tool, or replaces the one with the same name and returns it. A hidden name stays hidden.
     ///
-    /// A tool that an [artifact tool](Tool::is_artifact_tool) replaces comes back when the artifact tool is removed by
-    /// [`prune_ephemeral`](Self::prune_ephemeral).
+    /// An [artifact tool](Tool::is_artifact_tool) is only used instead of another one, which is used again when the artifact tool
+    /// is removed.
     pub fn register_overwriting(&self, tool: Tool) -> Option<Tool> {
-        Arc::make_mut(&mut self.0.write()).put(tool)
+        self.change(|tools| Some(Arc::make_mut(tools).put(tool)))?
     }
 
     /// Adds an artifact tool, unless it is there or other code has removed it. Returns whether it replaces a tool that is none.
     pub(crate) fn add_artifact_tool(&self, tool: &Tool) -> bool {
-        // Nothing is announced if nothing changes.
-        let lacks = self.0.read().lacks(tool);
-        let replaced = lacks.then(|| self.register_overwriting(tool.clone()));
+        let replaced = self.change(|tools| {
+            let lacks = tools.lacks(tool);
+            lacks.then(|| Arc::make_mut(tools).put(tool.clone()))
+        });
         replaced
             .flatten()
             .is_some_and(|tool| !tool.is_artifact_tool())
     }
 
-    /// Removes an artifact tool, if it is there. The tool that it replaced is restored.
+    /// Removes an artifact tool, if it is there. The tool that it replaced is used again.
     pub(crate) fn remove_artifact_tool(&self, tool: &Tool) {
-        let is_there = |there: Tool| there.is_same(tool);
-        if self.get(tool.name()).is_some_and(is_there) {
-            Arc::make_mut(&mut self.0.write()).prune(tool.name());
-        }
+        let name = tool.name();
+        self.change(|tools| {
+            let is_there = tools.get(name)?.is_same(tool);
+            is_there.then(|| Arc::make_mut(tools).take_artifact_tool(name))
+        });
     }
 
-    /// Removes a tool. Its name is no longer hidden. A runner does not add an artifact tool again that was removed in this way.
+    /// Removes a tool. Its name is no longer hidden.
+    ///
+    /// Of an [artifact tool](Tool::is_artifact_tool) and the tool that it replaces, this removes the artifact tool, which a runner
+    /// does not add again. The other one is used again.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
-        Arc::make_mut(&mut self.0.write()).take(name)
+        self.change(|tools| {
+            let is_there = tools.has(name);
+            is_there.then(|| Arc::make_mut(tools).take(name))
+        })?
+    }
+
+    /// Changes the content, and tells those who wait for changes. `change` returns `None` if it changes nothing: then nothing is
+    /// copied or announced.
+    fn change<T>(&self, change: impl FnOnce(&mut Arc<Snapshot>) -> Option<T>) -> Option<T> {
+        let mut changed = None;
+        self.0.send_if_modified(|tools| {
+            changed = change(tools);
+            changed.is_some()
+        });
+        changed
     }
 
     /// Returns the tool with this name, hidden or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Tool> {
-        self.0.read().get(name).cloned()
+        self.0.borrow().get(name).cloned()
     }
 
     /// Returns whether there is a tool with this name, hidden or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.0.read().has(name)
+        self.0.borrow().has(name)
     }
 
     /// Returns the number of tools, including hidden ones.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.read().len()
+        self.0.borrow().len()
     }
 
     /// Returns whether there are no tools.
@@ -130,46 +150,34 @@ impl ToolRegistry {
     /// Returns a snapshot of all tools, in registration order.
     #[must_use]
     pub fn all(&self) -> Vec<Tool> {
-        self.0.read().tools().cloned().collect()
+        self.0.borrow().tools().cloned().collect()
     }
 
     /// Returns the artifact kind with this name, if a tool has it.
     pub(crate) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
-        let registered = self.0.read();
+        let registered = self.0.borrow();
         let mut kinds = registered.tools().map(Tool::artifact_kind);
         kinds.find(|kind| kind.as_str() == name)
     }
 
     /// Calls `look` for every tool, under the lock.
     pub(crate) fn for_each(&self, look: impl FnMut(&Tool)) {
-        self.0.read().tools().for_each(look);
+        self.0.borrow().tools().for_each(look);
     }
 
     /// Returns the tools that the model sees, in order.
     #[must_use]
     pub fn visible(&self) -> Vec<Tool> {
-        let tools = self.0.read();
-        if tools.hidden.is_empty() {
-            // Allocates once: the length is known.
-            return tools.tools().cloned().collect();
-        }
-        let wanted = |tool: &&Tool| !tools.hidden.contains(tool.name());
-        tools.tools().filter(wanted).cloned().collect()
+        self.0.borrow().visible().cloned().collect()
     }
 
     /// Hides a tool from the model. It can still be called. Returns `false` if there is no such tool.
     pub fn hide(&self, name: &str) -> bool {
-        let mut tools = self.0.write();
-        let Some(name) = tools.get(name).map(|tool| Arc::clone(tool.shared_name())) else {
-            return false;
-        };
-        Arc::make_mut(&mut tools).hidden.insert(name);
-        true
-    }
-
-    /// Shows a hidden tool at its position. Returns `false` if it was not hidden. See also [`reveal`](Self::reveal).
-    pub fn unhide(&self, name: &str) -> bool {
-        Arc::make_mut(&mut self.0.write()).hidden.remove(name)
+        let hidden = self.change(|tools| {
+            let is_there = tools.has(name);
+            is_there.then(|| Arc::make_mut(tools).hide(name))
+        });
+        hidden.is_some()
     }
 
     /// Shows a hidden tool after all others: it becomes the last one in the order. Tools that were visible keep their position, so a
@@ -190,16 +198,19 @@ impl ToolRegistry {
     /// assert_eq!(names, ["fetch", "search"]);
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
+    #[doc(alias = "unhide")]
     pub fn reveal(&self, name: &str) -> bool {
-        let mut tools = self.0.write();
-        // Avoid a copy if nothing changes.
-        tools.hidden.contains(name) && Arc::make_mut(&mut tools).reveal(name)
+        let revealed = self.change(|tools| {
+            let is_hidden = tools.is_hidden(name);
+            is_hidden.then(|| Arc::make_mut(tools).reveal(name))
+        });
+        revealed.is_some()
     }
 
     /// Returns whether the tool is hidden.
     #[must_use]
     pub fn is_hidden(&self, name: &str) -> bool {
-        self.0.read().hidden.contains(name)
+        self.0.borrow().is_hidden(name)
     }
 
     /// Waits until tools are added, removed, replaced, hidden or shown. Changes after the call of this method count, not only those
@@ -222,21 +233,23 @@ impl ToolRegistry {
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     pub fn changed(&self) -> impl Future<Output = ()> + Send + 'static {
-        self.0.changed()
+        let mut changes = self.0.subscribe();
+        async move {
+            if changes.changed().await.is_err() {
+                // The registry is gone and will not change.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
-    /// Removes all ephemeral tools and returns them. A tool that an artifact tool had replaced is restored. A runner adds its artifact tools
-    /// again before the next iteration.
+    /// Removes all ephemeral tools and returns them. Tools that artifact tools had replaced are used again. A runner adds its
+    /// artifact tools again before the next iteration.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
-        let mut tools = self.0.write();
-        let ephemeral = tools.tools().filter(|tool| tool.is_ephemeral());
-        let ephemeral: Vec<Tool> = ephemeral.cloned().collect();
-        // Avoid a copy if there are none: this runs in every turn.
-        if !ephemeral.is_empty() {
-            let tools = Arc::make_mut(&mut tools);
-            ephemeral.iter().for_each(|tool| tools.prune(tool.name()));
-        }
-        ephemeral
+        let pruned = self.change(|tools| {
+            let has_some = tools.tools().any(Tool::is_ephemeral);
+            has_some.then(|| Arc::make_mut(tools).prune())
+        });
+        pruned.unwrap_or_default()
     }
 
     /// Prunes the ephemeral tools when the dispatch is acknowledged, before [`ack`](DispatchContext::ack) returns. On a nack they
@@ -273,8 +286,54 @@ impl ToolRegistry {
     /// Returns an independent copy. The content is copied only when one of the two is changed.
     #[must_use]
     pub fn fork(&self) -> Self {
-        let tools = Arc::clone(&self.0.read());
-        ToolRegistry(Arc::new(Shared::new(tools)))
+        ToolRegistry::of(self.now())
+    }
+
+    /// Creates a registry with the tools of all `registries`, which are not changed. [`merge_from`](Self::merge_from) changes a
+    /// registry, such as that of a turn.
+    ///
+    /// If two tools have the same name, [`OnCollision::Replace`] or [`OnCollision::Keep`] of the new tool decides.
+    /// [`OnCollision::Error`] leaves the decision to `policy`. A replacement takes the position of the tool that it replaces. A
+    /// name that is hidden in one of the registries is hidden in the result.
+    ///
+    /// # Errors
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if a collision is not resolved.
+    pub fn merge<'r>(
+        registries: impl IntoIterator<Item = &'r ToolRegistry>,
+        policy: OnCollision,
+    ) -> Result<ToolRegistry, Error> {
+        let mut registries = registries.into_iter();
+        // The first registry is used as it is: it has no collisions.
+        let mut merged = registries.next().map(ToolRegistry::now).unwrap_or_default();
+        for registry in registries {
+            Arc::make_mut(&mut merged).merge(&registry.now(), policy)?;
+        }
+        Ok(ToolRegistry::of(merged))
+    }
+
+    /// Adds the tools of `other` to this registry, by the rules of [`merge`](Self::merge). All are added, or none.
+    ///
+    /// # Errors
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if a collision is not resolved.
+    #[doc(alias = "extend")]
+    pub fn merge_from(&self, other: &ToolRegistry, policy: OnCollision) -> Result<(), Error> {
+        // Taken before the change: `other` may be this registry.
+        let incoming = other.now();
+        let mut failed = None;
+        self.change(|tools| {
+            let mut merged = Snapshot::clone(tools);
+            failed = merged.merge(&incoming, policy).err();
+            failed.is_none().then(|| *tools = Arc::new(merged))
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn of(tools: Arc<Snapshot>) -> Self {
+        ToolRegistry(Arc::new(watch::Sender::new(tools)))
+    }
+
+    fn now(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.0.borrow())
     }
 }
 
@@ -287,7 +346,7 @@ fn clash(name: &str, advice: &str) -> Error {
 
 impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools = self.0.read();
+        let tools = self.0.borrow();
         f.debug_set()
             .entries(tools.tools().map(Tool::name))
             .finish()

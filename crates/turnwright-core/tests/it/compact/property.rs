@@ -67,9 +67,10 @@ async fn play(
     .unwrap();
     let by =
         |request: SummaryRequest| async move { Ok(format!("{} parts", request.parts().len())) };
-    let compact = match summarises {
-        true => compact(WINDOW).summarise_by(by),
-        false => compact(WINDOW),
+    let compact = if summarises {
+        compact(WINDOW).summarise_by(by)
+    } else {
+        compact(WINDOW)
     };
     let runner = on(&store, &model)
         .tool(look)
@@ -130,9 +131,10 @@ fn lowest(records: &[Record], summary: &Retrievable) -> TrustTier {
             Author::Agent { tier, .. } => Some(*tier),
             _ => None,
         },
-        Record::ToolCall(call) => Some(match call.is_trusted() && call.is_inline() {
-            true => TrustTier::FirstParty,
-            false => TrustTier::ThirdPartyPublic,
+        Record::ToolCall(call) => Some(if call.is_trusted() && call.is_inline() {
+            TrustTier::FirstParty
+        } else {
+            TrustTier::ThirdPartyPublic
         }),
         _ => None,
     });

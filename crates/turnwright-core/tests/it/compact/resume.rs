@@ -3,7 +3,12 @@
 use tokio::sync::Notify;
 use turnwright_core::gate::{GateAnswer, TurnGate};
 use turnwright_core::middleware::{SummaryRequest, compact};
-use turnwright_core::store::{Batch, Layered, Revision, StoreError, StoreLayer};
+use turnwright_core::spool::Spool;
+use turnwright_core::store::{Batch, Revision, StoreError};
+use turnwright_core::store::{
+    Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded, Query,
+    Store, TurnFilter,
+};
 use turnwright_core::tool::approval::always;
 
 use super::*;
@@ -41,7 +46,7 @@ impl Drop for Noting {
     }
 }
 
-fn build(store: impl store::Store + 'static, prompts: &Prompts) -> TurnRunner {
+fn build(store: impl Store + 'static, prompts: &Prompts) -> TurnRunner {
     let count = |request: SummaryRequest| async move {
         Ok(format!("A summary of {} parts.", request.parts().len()))
     };
@@ -59,6 +64,7 @@ fn build(store: impl store::Store + 'static, prompts: &Prompts) -> TurnRunner {
 
 /// A store whose n-th write is the last of its process.
 struct Deadly {
+    store: Arc<MemoryStore>,
     writes: std::sync::atomic::AtomicUsize,
     at: usize,
     applies: bool,
@@ -66,10 +72,9 @@ struct Deadly {
 }
 
 #[async_trait::async_trait]
-impl StoreLayer for Deadly {
+impl Store for Deadly {
     async fn apply(
         &self,
-        store: &dyn store::Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -77,13 +82,56 @@ impl StoreLayer for Deadly {
             .writes
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if write != self.at {
-            return store.apply(conversation_id, batch).await;
+            return self.store.apply(conversation_id, batch).await;
         }
         if self.applies {
-            store.apply(conversation_id, batch).await?;
+            self.store.apply(conversation_id, batch).await?;
         }
         self.died.notify_one();
         std::future::pending().await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 
@@ -97,6 +145,7 @@ fn live(
 ) -> bool {
     let died = Arc::new(Notify::new());
     let deadly = Deadly {
+        store: Arc::clone(store),
         writes: std::sync::atomic::AtomicUsize::new(0),
         at,
         applies,
@@ -105,10 +154,11 @@ fn live(
     let process = tokio::runtime::Builder::new_current_thread();
     let process = { process }.enable_all().build().unwrap();
     process.block_on(async {
-        let runner = build(Layered::new(deadly, Arc::clone(store)), prompts);
-        let turn = match resumes {
-            false => runner.start(say(long("go", 300)).turn_id(TURN)),
-            true => runner.resume(TURN).await.unwrap(),
+        let runner = build(deadly, prompts);
+        let turn = if resumes {
+            runner.resume(TURN).await.unwrap()
+        } else {
+            runner.start(say(long("go", 300)).turn_id(TURN))
         };
         tokio::select! {
             outcome = turn => {

@@ -133,11 +133,12 @@ async fn the_tier_of_a_summary_never_rises() {
             .await
             .unwrap();
         let model = ScriptedModel::new(answers(30));
-        let compact = match summarises {
-            true => compact(2_000)
+        let compact = if summarises {
+            compact(2_000)
                 .request_tokens(4_000)
-                .summarise_with(summarising("All is well.")),
-            false => compact(2_000),
+                .summarise_with(summarising("All is well."))
+        } else {
+            compact(2_000)
         };
         let runner = on(&store, &model).dispatch_input(compact).build().unwrap();
         for turn in 0..30 {

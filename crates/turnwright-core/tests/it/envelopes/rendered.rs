@@ -239,8 +239,9 @@ fn media(rng: &mut Rng, tier: TrustTier) -> Media {
 
 /// A text that is not empty.
 fn some(text: String) -> String {
-    match text.is_empty() {
-        true => "·".to_owned(),
-        false => text,
+    if text.is_empty() {
+        "·".to_owned()
+    } else {
+        text
     }
 }

@@ -218,7 +218,11 @@ fn an_approval_with_sources_is_reused_after_a_resume() {
         assert!(!outcome.is_answered());
         let gates = world.store.gates(&ConversationId::new("c")).await.unwrap();
         let gate = gates.first().expect("it waits at a gate").clone();
-        assert_eq!(gate.question["sources"][0]["kind"], "tool_call");
+        let source = &gate.question["sources"][0];
+        assert_eq!(
+            (&source["kind"], source.get("id")),
+            (&json!("tool_call"), None)
+        );
         gate
     });
     assert!(!world.leaked());
@@ -332,11 +336,12 @@ async fn a_call_that_did_not_run_does_not_count() {
         .approver(move |_: tool::approval::ApprovalRequest| {
             let grants = answers.lock().pop().unwrap();
             async move {
-                match grants {
-                    true => tool::approval::Approval::Granted,
-                    false => tool::approval::Approval::Denied {
+                if grants {
+                    tool::approval::Approval::Granted
+                } else {
+                    tool::approval::Approval::Denied {
                         reason: "no".to_owned(),
-                    },
+                    }
                 }
             }
         })

@@ -153,9 +153,10 @@ impl World {
             .storage(storage_of(Arc::clone(&self.store)))
             .tools(self.tools())
             .iteration_limit(20);
-        match self.guarded {
-            true => runner.policy(no_exfiltration()),
-            false => runner,
+        if self.guarded {
+            runner.policy(no_exfiltration())
+        } else {
+            runner
         }
     }
 

@@ -61,9 +61,10 @@ impl Executor for Obedient {
                 continue;
             }
             obeyed.0.lock().insert(written);
-            let args = match verbatim {
-                true => args,
-                false => filled_in(&ctx, args),
+            let args = if verbatim {
+                args
+            } else {
+                filled_in(&ctx, args)
             };
             ctx.call(name, args).await;
             return Ok(());

@@ -264,3 +264,91 @@ async fn a_handler_in_quarantine_does_not_pass_private_data_on_in_records() {
     ctx.call("mail__read", "{}").await;
     assert!(ctx.call("post", "{}").await.denial().is_some());
 }
+
+fn remember() -> Arc<Memory> {
+    Memory::new(SECRET).build().unwrap()
+}
+
+/// The only memory of a dispatch must be private.
+fn assert_remembered_as_private(ctx: &DispatchContext) {
+    let memories = ctx.records().all::<Memory>();
+    let [memory] = &memories[..] else {
+        panic!("not one memory: {memories:?}")
+    };
+    assert!(memory.exposure().private);
+}
+
+#[tokio::test]
+async fn what_a_running_inner_handler_stores_outside_is_private() {
+    let delegate =
+        tool("delegate")
+            .trusted(true)
+            .handler(|_: Value, ctx: ToolContext| async move {
+                let outside = ctx.clone();
+                let notes = tool("notes").reads_private(true).trusted(true).handler(
+                    move |_: Value, _: ToolContext| {
+                        let outside = outside.clone();
+                        async move {
+                            outside.records().store(remember()).await?;
+                            Ok::<_, ToolError>("read")
+                        }
+                    },
+                );
+                let agent = runner(Obedient::default()).tool(notes.build()).build()?;
+                let task = TurnInput::new("[[notes {}]]").under_call(&ctx);
+                Ok::<_, ToolError>(agent.run(task).await.into_answer()?)
+            });
+    let ctx = dispatch([delegate]);
+    assert!(!ctx.call("delegate", "{}").await.is_error());
+    assert_remembered_as_private(&ctx);
+}
+
+#[tokio::test]
+async fn what_agents_two_levels_down_have_read_counts_before_the_call_between_has_ended() {
+    let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let delegate = tool("delegate")
+        .trusted(true)
+        .handler(move |_: Value, ctx: ToolContext| {
+            let (arrives, goes) = (reached.clone(), go.clone());
+            let (reached, go) = (reached.clone(), go.clone());
+            async move {
+                let reads = move |ctx: DispatchContext| {
+                    let (reached, go) = (arrives.clone(), goes.clone());
+                    async move {
+                        ctx.call("notes", "{}").await;
+                        reached.notify_one();
+                        go.notified().await;
+                        ctx.answer("Done.").await?;
+                        Ok(())
+                    }
+                };
+                let between =
+                    tool("between")
+                        .trusted(true)
+                        .handler(move |_: Value, ctx: ToolContext| {
+                            let reads = reads.clone();
+                            async move {
+                                let notes = returning("notes", SECRET).reads_private(true);
+                                let notes = notes.trusted(true).build();
+                                let agent = runner(reads).tool(notes).build()?;
+                                let task = TurnInput::new("Read.").under_call(&ctx);
+                                Ok::<_, ToolError>(agent.run(task).await.into_answer()?)
+                            }
+                        });
+                let agent = runner(Obedient::default()).tool(between.build()).build()?;
+                let task = TurnInput::new("[[between {}]]").under_call(&ctx);
+                let stores = async {
+                    reached.notified().await;
+                    let stored = ctx.records().store(remember()).await;
+                    go.notify_one();
+                    stored
+                };
+                let (outcome, stored) = tokio::join!(agent.run(task), stores);
+                stored?;
+                Ok::<_, ToolError>(outcome.into_answer()?)
+            }
+        });
+    let ctx = dispatch([delegate]);
+    assert!(!ctx.call("delegate", "{}").await.is_error());
+    assert_remembered_as_private(&ctx);
+}

@@ -232,12 +232,12 @@ async fn tools_that_are_registered_again_are_hidden_again_unless_they_were_found
             1 => {
                 ctx.call("find_tools", json!({ "query": "translate" }))
                     .await;
-                ctx.tools().unhide("weather");
-                assert_eq!(names(ctx.tools()), ["weather", "find_tools", "translate"]);
+                ctx.tools().reveal("weather");
+                assert_eq!(names(ctx.tools()), ["find_tools", "translate", "weather"]);
             }
             // What the application shows stays visible as long as it is the same tool.
             2 => {
-                assert_eq!(names(ctx.tools()), ["weather", "find_tools", "translate"]);
+                assert_eq!(names(ctx.tools()), ["find_tools", "translate", "weather"]);
                 restart(ctx.tools());
             }
             3 => {

@@ -75,9 +75,10 @@ async fn reasons_of_nacked_and_aborted_turns_are_not_traced_by_default() {
     for aborts in [false, true] {
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
-            match aborts {
-                true => ctx.turn().abort(CANARY),
-                false => ctx.nack(CANARY)?,
+            if aborts {
+                ctx.turn().abort(CANARY);
+            } else {
+                ctx.nack(CANARY)?;
             }
             Ok(())
         };

@@ -1,9 +1,11 @@
 //! Spans and metrics against the published definitions of OpenTelemetry's conventions for generative AI.
 
 use serde_json::{Value, json};
-use turnwright_core::dispatch::{FinishReason, ModelUsage};
+use turnwright_core::dispatch::{FinishReason, ModelRequest, ModelUsage};
 use turnwright_core::telemetry::METRICS;
-use turnwright_core::{DispatchContext, Error, ErrorCode, ToolError, TurnInput, Usage};
+use turnwright_core::{
+    DispatchContext, Error, ErrorCode, ModelSettings, ToolError, TurnInput, Usage,
+};
 
 use super::collect::{Collector, Fields, Recorded, Seen};
 use super::{Named, args, echo, tool};
@@ -39,6 +41,7 @@ fn faults(all: &Value, definition: &Value, name: &str, fields: &Fields) -> Vec<S
             (Some("string" | "any"), Recorded::Text(_)) => true,
             (Some("int"), Recorded::Number(_)) => true,
             (Some("double"), Recorded::Float(_)) => true,
+            (Some("boolean"), Recorded::Flag(_)) => true,
             // `tracing` has no lists: they are JSON.
             (Some("string[]"), Recorded::Text(text)) => {
                 serde_json::from_str::<Vec<String>>(text).is_ok()
@@ -113,10 +116,22 @@ async fn all_of_it() -> Seen {
             .cached(60)
             .cache_written(30)
             .reasoning(5);
-        let usage = ModelUsage::new(usage)
+        let mut request = ModelRequest::default();
+        request.streams = Some(true);
+        request.settings = ModelSettings::new()
+            .temperature(0.5)
+            .top_p(0.9)
+            .max_output_tokens(100)
+            .stop_sequences(["x"])
+            .seed(7)
+            .presence_penalty(0.25)
+            .frequency_penalty(0.75);
+        ctx.reporter().request(request);
+        let mut usage = ModelUsage::new(usage)
             .model("acme-large-2026")
             .time_to_first_token(std::time::Duration::from_millis(20))
             .duration(std::time::Duration::from_millis(70));
+        usage.response_id = Some("r-1".into());
         if ctx.iteration() == 1 {
             ctx.reporter()
                 .usage(usage.finish_reason(FinishReason::ToolCalls));
@@ -164,6 +179,15 @@ async fn spans_and_metrics_are_as_the_conventions_define_them() {
     };
     for name in [
         "gen_ai.agent.name",
+        "gen_ai.request.stream",
+        "gen_ai.request.max_tokens",
+        "gen_ai.request.seed",
+        "gen_ai.request.temperature",
+        "gen_ai.request.top_p",
+        "gen_ai.request.presence_penalty",
+        "gen_ai.request.frequency_penalty",
+        "gen_ai.request.stop_sequences",
+        "gen_ai.response.id",
         "gen_ai.response.model",
         "gen_ai.response.finish_reasons",
         "gen_ai.response.time_to_first_chunk",

@@ -300,4 +300,10 @@ async fn gates_of_a_suspended_turn_are_measured_once() {
     }
     let ended: Vec<_> = measured(&seen, "turnwright.turn.duration");
     assert_eq!(ended.len(), 4, "one for each run");
+    for (_, attributes) in ended {
+        assert!(
+            !attributes.iter().any(|one| one.starts_with("error.type")),
+            "a turn that waits has not failed: {attributes:?}"
+        );
+    }
 }

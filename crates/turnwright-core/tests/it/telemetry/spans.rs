@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::{Instrument as _, Level};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use turnwright_core::dispatch::ModelRequest;
 use turnwright_core::event::Level as Matters;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::tool::approval::always;
@@ -161,17 +162,61 @@ async fn attributes_contain_request_usage_and_error() {
 }
 
 #[tokio::test]
+async fn spans_and_metrics_are_those_of_the_model_that_was_asked() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        for (model, host) in [("acme-large", "one.example"), ("tiny", "two.example")] {
+            let mut request = ModelRequest::default();
+            request.provider = Some(format!("provider of {model}").into());
+            request.model = Some(model.into());
+            request.server = Some((host.into(), 8080));
+            ctx.reporter().request(request);
+            ctx.reporter().usage(Usage::tokens(10, 2));
+        }
+        ctx.answer(r#""done""#).await?;
+        Ok(())
+    });
+    let runner = turnwright_core::runner(executor).build().unwrap();
+    let outcome = runner.run(TurnInput::new("hi").answer::<String>()).await;
+    assert!(outcome.is_answered());
+    let seen = traced.seen();
+    let chat = seen.the("chat");
+    for (name, value) in [
+        ("otel.name", "chat tiny"),
+        ("gen_ai.provider.name", "provider of tiny"),
+        ("gen_ai.request.model", "tiny"),
+        ("server.address", "two.example"),
+        ("gen_ai.output.type", "json"),
+    ] {
+        assert_eq!(chat.text(name), Some(value), "{name}");
+    }
+    assert_eq!(chat.number("server.port"), Some(8080));
+    let turn = seen.the("invoke_agent");
+    assert_eq!(turn.text("gen_ai.provider.name"), Some("provider of tiny"));
+    assert_eq!(turn.text("gen_ai.request.model"), Some("tiny"));
+    let durations = seen.metrics.iter().filter(|metric| {
+        metric
+            .fields
+            .contains_key("histogram.gen_ai.client.operation.duration")
+    });
+    let asked: Vec<_> = durations
+        .map(|metric| metric.text("server.address"))
+        .collect();
+    assert_eq!(asked, [Some("one.example"), Some("two.example")]);
+}
+
+#[tokio::test]
 async fn a_failed_executor_and_a_nack_are_recorded_in_the_chat_and_turn_spans() {
     for (refuses, ended) in [(false, "failed"), (true, "nacked")] {
         let code = "E_STORE_ERROR";
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
             let error = Error::new(ErrorCode::STORE_ERROR, "no");
-            match refuses {
-                true => ctx.nack(error)?,
-                false => return Err(error.into()),
+            if refuses {
+                Ok(ctx.nack(error)?)
+            } else {
+                Err(error.into())
             }
-            Ok(())
         };
         let runner = turnwright_core::runner(executor).build().unwrap();
         runner.run("hi").await;
@@ -221,12 +266,11 @@ async fn a_cancelled_turn_closes_its_spans() {
         });
         let turn = runner.start("hi");
         reached.notified().await;
-        match dropped {
-            true => drop(turn.cancel_on_drop()),
-            false => {
-                turn.cancel().unwrap();
-                turn.await;
-            }
+        if dropped {
+            drop(turn.cancel_on_drop());
+        } else {
+            turn.cancel().unwrap();
+            turn.await;
         }
         ended.notified().await;
         // The task of a turn that is not awaited ends right after its last event.

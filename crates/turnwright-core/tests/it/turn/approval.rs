@@ -94,9 +94,12 @@ async fn all_policies_of_runner_and_tool_must_agree() {
         (false, true, false),
     ] {
         let policy = |allows: bool| {
-            move |_: &PendingCall<'_>| match allows {
-                true => Review::Allow,
-                false => Review::deny("no"),
+            move |_: &PendingCall<'_>| {
+                if allows {
+                    Review::Allow
+                } else {
+                    Review::deny("no")
+                }
             }
         };
         let runner = runner(calls_pay(1))
@@ -202,7 +205,6 @@ async fn an_approval_gate_is_bound_to_call_tool_and_arguments() {
         .approval(always("money leaves the house"))
         .build()
         .unwrap();
-    let fingerprint = tool.fingerprint().to_owned();
     let model = ScriptedModel::new([
         Step::call_tool("pay", json!({ "n": 1 })).call("pay", json!({ "n": 1 })),
         Step::say("done"),
@@ -225,11 +227,11 @@ async fn an_approval_gate_is_bound_to_call_tool_and_arguments() {
         // Equal calls are approved one by one: an answer is valid for its own call only.
         assert_ne!(open[0].id, open[1].id);
         let question = &open[0].question;
-        assert_eq!(question["tool"], "pay");
-        assert_eq!(question["args"], json!({ "n": 1, "mode": "fast" }));
-        assert_eq!(question["reason"], "money leaves the house");
-        assert_eq!(question["fingerprint"], fingerprint);
-        assert_eq!(question["argsDigest"], open[1].question["argsDigest"]);
+        let args = json!({ "n": 1, "mode": "fast" });
+        let reason = "money leaves the house";
+        // Without digests, because a user interface shows it.
+        let asked = json!({ "tool": "pay", "args": args, "reason": reason });
+        assert_eq!(**question, asked);
         assert!(gates.approve(&open[0].id).unwrap());
         assert!(!gates.approve(&open[0].id).unwrap(), "it counts once");
         assert!(gates.deny(&open[1].id, "once is enough").unwrap());
@@ -306,14 +308,13 @@ async fn edited_arguments_are_checked_completely_and_need_no_further_approval() 
         let outcome = runner.run("go").await;
         let call = outcome.tool_calls().next().unwrap();
         assert_eq!(asked.all(), ["1"]);
-        match runs {
-            true => assert_eq!(
+        if runs {
+            assert_eq!(
                 call.edited_args(),
                 Some(&json!({ "n": 42, "mode": "fast" }))
-            ),
-            false => {
-                assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid"));
-            }
+            );
+        } else {
+            assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid"));
         }
         assert_eq!(call.is_error(), !runs);
     }
@@ -367,14 +368,12 @@ async fn an_approval_expires_and_no_answer_means_no() {
         }
         let runner = builder.build().unwrap();
         let start = tokio::time::Instant::now();
-        let outcome = match with_approver {
-            // The external handle is dropped. The approver stays, and so does the timeout.
-            true => runner.run("go").await,
-            false => {
-                let turn = runner.start("go");
-                let _somebody = turn.gates();
-                turn.await
-            }
+        let outcome = if with_approver {
+            runner.run("go").await
+        } else {
+            let turn = runner.start("go");
+            let _somebody = turn.gates();
+            turn.await
         };
         assert_eq!(start.elapsed(), minute);
         let text = texts(&outcome).await.remove(0);
@@ -393,9 +392,10 @@ async fn a_call_is_denied_if_no_one_can_answer() {
             .policy(always("careful"))
             .build()
             .unwrap();
-        let outcome = match consumed {
-            true => runner.start("go").await,
-            false => runner.run("go").await,
+        let outcome = if consumed {
+            runner.start("go").await
+        } else {
+            runner.run("go").await
         };
         assert!(outcome.is_answered());
         let text = texts(&outcome).await.remove(0);

@@ -154,9 +154,10 @@ async fn a_reader_that_attaches_after_any_event_sees_what_the_first_one_sees() {
         // The first reader reads the last events after the turn has ended.
         let from_store = !names.iter().any(|name| name.starts_with("usage"));
         let (all, attached) = (all.without_calls(&calls), attached.without_calls(&calls));
-        let (all, attached) = match from_store {
-            true => (all.stored(), attached.stored()),
-            false => (all, attached),
+        let (all, attached) = if from_store {
+            (all.stored(), attached.stored())
+        } else {
+            (all, attached)
         };
         assert_eq!(attached, all, "attached after {points} events");
         points += 1;

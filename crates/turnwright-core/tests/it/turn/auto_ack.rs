@@ -219,9 +219,10 @@ async fn an_ack_without_a_message_does_not_propose_the_rejected_answer_again() {
                 };
                 let (attempt, text) = (answer.attempt(), answer.text());
                 seen.note(format!("{attempt} {text}"));
-                match answer.message().is_some() {
-                    true => Ok(answer.reject("no")?),
-                    false => next.run().await,
+                if answer.message().is_some() {
+                    Ok(answer.reject("no")?)
+                } else {
+                    next.run().await
                 }
             }
         }
@@ -248,9 +249,10 @@ async fn layers_see_only_typed_answers_that_match() {
             async move {
                 let answer = ctx.proposed_answer().ok_or("it is proposed")?;
                 seen.note(answer.text());
-                match answer.text().contains('7') {
-                    true => next.run().await,
-                    false => Ok(answer.reject("Higher.")?),
+                if answer.text().contains('7') {
+                    next.run().await
+                } else {
+                    Ok(answer.reject("Higher.")?)
                 }
             }
         }

@@ -467,7 +467,7 @@ async fn calls_that_start_together_are_recorded_in_one_batch_before_any_runs() {
     let turn = runner.start(TurnInput::new("go").conversation("c"));
     reached.notified().await;
     assert_eq!(notes.all(), [""; 0], "nothing runs before it is on record");
-    assert_eq!(store.layer.writes.load(Ordering::Relaxed), 2);
+    assert_eq!(store.writes.load(Ordering::Relaxed), 2);
     go.notify_one();
     turn.await;
     assert_eq!(

@@ -1,88 +1,21 @@
 //! User code that fails in unexpected places.
 
-use std::ops::Range;
 use std::sync::Weak;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::record::Record;
-use turnwright_core::spool::Body;
-use turnwright_core::spool::Spool;
 use turnwright_core::store::MemoryStore;
 use turnwright_core::store::Store;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, StoreError, TurnFilter,
+};
 
-use bytes::Bytes;
-use turnwright_core::spool::ByteReader;
 use turnwright_core::tool::approval::always;
 
 use super::*;
 
 fn tool(name: &str) -> ToolBuilder<Value> {
     Tool::dynamic(name, json!({ "type": "object" })).description("Acts.")
-}
-
-/// Stores everything, and returns readers that panic when asked for their length.
-#[derive(Debug)]
-struct Panicking;
-
-#[async_trait]
-impl ByteReader for Panicking {
-    fn len(&self) -> u64 {
-        panic!("on purpose")
-    }
-
-    async fn read(&self, _: Range<u64>) -> std::io::Result<Bytes> {
-        Ok(Bytes::new())
-    }
-
-    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<std::io::Result<usize>> {
-        None
-    }
-}
-
-#[async_trait]
-impl Spool for Panicking {
-    async fn put(&self, _: &str, _: Body) -> std::io::Result<Arc<dyn ByteReader>> {
-        Ok(Arc::new(Panicking))
-    }
-
-    async fn open(&self, _: &str) -> std::io::Result<Option<Arc<dyn ByteReader>>> {
-        Ok(None)
-    }
-
-    async fn delete(&self, _: &str) -> std::io::Result<bool> {
-        Ok(false)
-    }
-
-    async fn list(&self) -> std::io::Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    fn can_reopen(&self) -> bool {
-        true
-    }
-
-    fn is_persistent(&self) -> bool {
-        false
-    }
-}
-
-#[tokio::test]
-async fn a_panicking_reader_affects_only_its_own_result() {
-    let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
-    let ctx = DispatchContext::builder()
-        .storage(storage_with(MemoryStore::default(), Panicking))
-        .conversation("talk")
-        .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
-        .build();
-    let calls = ctx
-        .call_tools([ctx.propose("bytes", "{}"), ctx.propose("none", "{}")])
-        .await;
-    let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
-    assert_eq!(names, ["bytes", "none"]);
-    assert!(
-        calls
-            .iter()
-            .all(|call| call.is_complete() && call.is_error())
-    );
 }
 
 #[tokio::test]
@@ -139,25 +72,15 @@ async fn an_approval_has_no_arguments_and_its_gate_kind_is_reserved() {
 }
 
 /// Has infinitely many memories.
-struct Endless;
+struct Endless(MemoryStore);
 
 #[async_trait]
-impl StoreLayer for Endless {
-    async fn apply(
-        &self,
-        _: &dyn Store,
-        _: &ConversationId,
-        _: Batch,
-    ) -> Result<Revision, StoreError> {
+impl Store for Endless {
+    async fn apply(&self, _: &ConversationId, _: Batch) -> Result<Revision, StoreError> {
         Ok(Revision(1))
     }
 
-    async fn load(
-        &self,
-        _: &dyn Store,
-        _: &ConversationId,
-        query: &Query,
-    ) -> Result<Loaded, StoreError> {
+    async fn load(&self, _: &ConversationId, query: &Query) -> Result<Loaded, StoreError> {
         let from = query.after.map_or(0, |place| place.0) + 1;
         let records = (from..).take(query.limit.unwrap_or(10)).map(|place| {
             let memory = record::Memory::new("again").build().unwrap();
@@ -165,12 +88,47 @@ impl StoreLayer for Endless {
         });
         Ok(Loaded::new(records.collect(), Revision(1), 0))
     }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.0.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.0.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.0.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
+    }
 }
 
 #[tokio::test]
 async fn an_endless_store_is_not_read_forever() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .storage(storage_of(Layered::new(Endless, MemoryStore::default())))
+        .storage(storage_of(Endless(MemoryStore::default())))
         .build()
         .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();

@@ -134,9 +134,10 @@ async fn a_failed_sub_agent_does_not_tell_the_outer_model_that_its_turn_failed()
         let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
         let runner = runner(model).tool(delegate.build());
         let outcome = runner.build().unwrap().run("go").await;
-        let expected = match limited {
-            false => "The task could not be completed.",
-            true => "The task reached a limit before it was completed.",
+        let expected = if limited {
+            "The task reached a limit before it was completed."
+        } else {
+            "The task could not be completed."
         };
         assert_eq!(texts(&outcome).await, [expected]);
     }

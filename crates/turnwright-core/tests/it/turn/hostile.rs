@@ -7,6 +7,10 @@ use turnwright_core::spool::Body;
 use turnwright_core::spool::Spool;
 use turnwright_core::store::MemoryStore;
 use turnwright_core::store::Store;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, StoreError, TurnFilter,
+};
 use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
 
@@ -14,7 +18,7 @@ use serde::de::DeserializeOwned;
 use turnwright_core::record::{CallState, Record};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::tool::approval::always;
-use turnwright_testkit::store::{Fail, FailingLayer};
+use turnwright_testkit::store::{Fail, FailingStore};
 
 use super::*;
 
@@ -128,22 +132,65 @@ async fn a_call_moved_to_another_task_is_closed_before_the_turn_ends() {
 }
 
 /// Accepts messages and never answers anything else.
-struct Hangs;
+struct Hangs(MemoryStore);
 
 #[async_trait]
-impl StoreLayer for Hangs {
+impl Store for Hangs {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
         let of_user =
             |change: &store::Change| matches!(change, store::Change::Put(Record::Message(_)));
-        match batch.changes.iter().all(of_user) {
-            true => store.apply(conversation_id, batch).await,
-            false => std::future::pending().await,
+        if batch.changes.iter().all(of_user) {
+            self.0.apply(conversation_id, batch).await
+        } else {
+            std::future::pending().await
         }
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.0.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.0.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.0.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.0.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
     }
 }
 
@@ -157,7 +204,7 @@ async fn a_store_that_never_responds_ends_the_turn_after_its_timeout() {
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
-        .storage(storage_of(Layered::new(Hangs, MemoryStore::default())))
+        .storage(storage_of(Hangs(MemoryStore::default())))
         .store_timeout(Duration::from_secs(5))
         .tool(act.build())
         .build()
@@ -176,7 +223,7 @@ async fn a_store_that_never_responds_ends_the_turn_after_its_timeout() {
 }
 
 #[tokio::test]
-async fn a_panicking_spool_affects_only_its_own_call() {
+async fn a_panicking_spool_fails_the_turn_and_leaves_no_call_open() {
     struct Panics;
     #[async_trait]
     impl Spool for Panics {
@@ -216,15 +263,22 @@ async fn a_panicking_spool_affects_only_its_own_call() {
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    assert!(outcome.is_answered());
-    for call in outcome.tool_calls() {
-        let shown_text = call.text().await.unwrap();
-        assert_eq!(
-            shown_text,
-            "The tool ran, but its result could not be stored."
-        );
-    }
+    let error = outcome.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
+    assert!(error.message().contains("panicked: on purpose"), "{error}");
     assert_eq!(outcome.tool_calls().count(), 2);
+    for call in outcome.tool_calls() {
+        assert!(call.is_complete() && call.is_error());
+        let shown_text = call.text().await.unwrap();
+        assert!(shown_text.contains("may or may not"), "{shown_text}");
+    }
+    // The next turn of the conversation is not affected.
+    let model = ScriptedModel::new([Step::say("done")]);
+    let next = super::runner(model)
+        .storage(runner.storage().clone())
+        .build()
+        .unwrap();
+    assert!(next.run(stored("go on")).await.is_answered());
 }
 
 #[test]
@@ -373,8 +427,8 @@ async fn an_executor_that_ignores_a_store_failure_is_stopped() {
         noted.note("ran");
         async { "acted" }
     });
-    let failing = FailingLayer::store(MemoryStore::default());
-    failing.layer.fail_call(2, Fail::Before);
+    let failing = FailingStore::new(MemoryStore::default());
+    failing.fail_call(2, Fail::Before);
     let runner = runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         message.push("said").await;
@@ -410,34 +464,76 @@ async fn an_audit_added_too_late_is_an_error() {
 
 /// Loses the first response to each batch.
 #[derive(Default)]
-struct LosesAnswers(Mutex<Vec<store::BatchId>>);
+struct LosesAnswers {
+    store: MemoryStore,
+    lost: Mutex<Vec<store::BatchId>>,
+}
 
 #[async_trait]
-impl StoreLayer for LosesAnswers {
+impl Store for LosesAnswers {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
         let id = batch.id;
-        let revision = store.apply(conversation_id, batch).await?;
-        let mut lost = self.0.lock();
+        let revision = self.store.apply(conversation_id, batch).await?;
+        let mut lost = self.lost.lock();
         if lost.contains(&id) {
             return Ok(revision);
         }
         lost.push(id);
         Err(StoreError::outcome_unknown("the connection was lost"))
     }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
+    }
 }
 
 #[tokio::test]
 async fn a_lost_response_of_the_store_does_not_end_the_turn() {
     let runs = Notes::default();
-    let store = Arc::new(Layered::new(
-        LosesAnswers::default(),
-        MemoryStore::default(),
-    ));
+    let store = Arc::new(LosesAnswers::default());
     let noted = runs.clone();
     let act = tool("act").handler(move |_: Value, _| {
         noted.note("ran");
@@ -458,5 +554,5 @@ async fn a_lost_response_of_the_store_does_not_end_the_turn() {
         CallState::Done
     );
     let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
-    assert_eq!(loaded.revision.0, store.layer.0.lock().len() as u64);
+    assert_eq!(loaded.revision.0, store.lost.lock().len() as u64);
 }

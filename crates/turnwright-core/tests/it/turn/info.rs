@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use turnwright_core::record::{ConversationInfo, ConversationInfoBuilder};
+use turnwright_core::spool::Spool;
 use turnwright_core::store::{
-    Batch, ConversationFilter, ConversationId, Layered, Loaded, Query, Revision, Store, StoreError,
-    StoreLayer,
+    Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store, StoreError,
 };
+use turnwright_core::store::{Changes, FoundConversation, FoundTurn, TurnFilter};
 use turnwright_core::{Conversation, Storage};
 
 use super::*;
@@ -134,35 +135,68 @@ async fn an_invalid_update_changes_nothing() {
 }
 
 /// Lets others write between a load and what follows it.
-struct Slow;
+struct Slow(MemoryStore);
 
 #[async_trait]
-impl StoreLayer for Slow {
+impl Store for Slow {
     async fn load(
         &self,
-        store: &dyn Store,
         conversation: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        let loaded = store.load(conversation, query).await;
+        let loaded = self.0.load(conversation, query).await;
         tokio::task::yield_now().await;
         loaded
     }
 
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
         assert!(batch.expect.is_some(), "written without a condition");
-        store.apply(conversation, batch).await
+        self.0.apply(conversation, batch).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.0.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.0.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.0.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
     }
 }
 
 #[tokio::test]
 async fn of_updates_at_once_none_is_lost() {
-    let storage = storage_of(Layered::new(Slow, MemoryStore::default()));
+    let storage = storage_of(Slow(MemoryStore::default()));
     let updates = (0..32).map(|n: u32| {
         let storage = storage.clone();
         tokio::spawn(async move {

@@ -32,16 +32,17 @@ use std::sync::Arc;
 use turnwright_core::event::Event;
 use turnwright_core::gate::Gates;
 use turnwright_core::record::Record;
+use turnwright_core::spool::Spool;
 use turnwright_core::store::MemoryStore;
 use turnwright_core::store::Store;
 use turnwright_core::store::StoreExt as _;
+use turnwright_core::store::{Changes, FoundConversation, FoundTurn};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::store::{
-    Batch, ConversationFilter, ConversationId, Layered, Loaded, Query, Revision, StoreError,
-    StoreLayer, TurnFilter,
+    Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, StoreError, TurnFilter,
 };
 use turnwright_core::*;
 
@@ -215,10 +216,9 @@ async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static 
 }
 
 /// A store in memory with a special behaviour on the n-th write, starting at 0.
-type OddStore = Layered<Odd, Arc<MemoryStore>>;
-
 #[derive(Clone)]
 struct Odd {
+    store: Arc<MemoryStore>,
     writes: Arc<std::sync::atomic::AtomicUsize>,
     at: usize,
     how: How,
@@ -235,21 +235,20 @@ enum How {
 }
 
 impl Odd {
-    fn store(at: usize, how: How) -> OddStore {
-        let odd = Odd {
+    fn store(at: usize, how: How) -> Self {
+        Odd {
+            store: Arc::default(),
             writes: Arc::default(),
             at,
             how,
-        };
-        Layered::new(odd, Arc::default())
+        }
     }
 }
 
 #[async_trait]
-impl StoreLayer for Odd {
+impl Store for Odd {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -267,7 +266,50 @@ impl StoreLayer for Odd {
                 }
             }
         }
-        store.apply(conversation_id, batch).await
+        self.store.apply(conversation_id, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 

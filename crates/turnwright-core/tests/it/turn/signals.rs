@@ -250,9 +250,10 @@ async fn on_ack_work_runs_within_the_ack_unless_removed_and_never_on_a_nack() {
         let model = ScriptedModel::new([Step::run(move |ctx| async move {
             ctx.on_ack(move || runs.note("runs"));
             ctx.on_ack(move || removed.note("removed")).remove();
-            match nack {
-                true => ctx.nack("no")?,
-                false => ctx.ack()?,
+            if nack {
+                ctx.nack("no")?;
+            } else {
+                ctx.ack()?;
             }
             seen.note("after");
             Ok(())

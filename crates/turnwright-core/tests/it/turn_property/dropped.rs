@@ -331,7 +331,7 @@ fn dropped_writes_are_completed_in_order() {
                 .map(|message| message.id().to_owned())
                 .collect();
             assert_eq!(held, ids);
-            world.store.layer.puts(&conversation_id)
+            world.store.puts(&conversation_id)
         });
         let written: Vec<&str> = puts.iter().map(|put| &*put.id).collect();
         assert_eq!(written, ids, "{pace:?}");

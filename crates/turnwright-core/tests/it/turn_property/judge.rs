@@ -88,7 +88,6 @@ impl Turn<'_> {
     fn store_failed(&self) -> bool {
         self.world
             .store
-            .layer
             .failed(&self.world.conversation_id(self.turn))
     }
 
@@ -139,9 +138,10 @@ impl Turn<'_> {
     fn judge_trace(&self) {
         let trace = self.world.turns[self.turn].trace.lock().clone();
         let expected = &self.predicted.trace;
-        let fits = match self.is_disturbed() {
-            true => expected.starts_with(&trace),
-            false => *expected == trace,
+        let fits = if self.is_disturbed() {
+            expected.starts_with(&trace)
+        } else {
+            *expected == trace
         };
         self.check(fits, || format!("went {trace:?} and not {expected:?}"));
     }
@@ -281,15 +281,17 @@ impl Turn<'_> {
             .map(|record| (record.kind(), record.id()))
             .collect();
         self.check(ids.len() == returned.len(), || "a record twice".to_owned());
-        let mine = |record: &&Record| match self.world.script.shared {
-            true => ids.contains(&(record.kind(), record.id())),
-            false => !record.kind().is_bookkeeping(),
+        let mine = |record: &&Record| {
+            if self.world.script.shared {
+                ids.contains(&(record.kind(), record.id()))
+            } else {
+                !record.kind().is_bookkeeping()
+            }
         };
         let held: Vec<String> = self.stored.iter().filter(mine).map(shown).collect();
         // The next turn of its conversation has closed what it could not write.
         let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
-        let closed_since =
-            self.world.script.shared && self.world.store.layer.failed(&conversation_id);
+        let closed_since = self.world.script.shared && self.world.store.failed(&conversation_id);
         self.check(returned == held || closed_since, || {
             format!("the outcome says {returned:#?}, the store holds {held:#?}")
         });
@@ -360,9 +362,10 @@ impl Turn<'_> {
             let Some(heard) = texts.get(record.id()) else {
                 continue;
             };
-            let full = match self.is_disturbed() {
-                true => text.starts_with(&**heard),
-                false => text == heard,
+            let full = if self.is_disturbed() {
+                text.starts_with(&**heard)
+            } else {
+                text == heard
             };
             self.check(full, || format!("heard {heard:?} of {text:?}"));
         }
@@ -405,7 +408,7 @@ fn shown(record: &Record) -> String {
 /// A call is opened once and closed once, in this order. The same is true for a ledger entry.
 fn written_once(world: &World, conversation_id: &ConversationId) {
     let mut so_far: BTreeMap<(RecordKind, String), Vec<bool>> = BTreeMap::new();
-    for put in world.store.layer.puts(conversation_id) {
+    for put in world.store.puts(conversation_id) {
         so_far
             .entry((put.kind, put.id))
             .or_default()
@@ -414,7 +417,7 @@ fn written_once(world: &World, conversation_id: &ConversationId) {
     for ((kind, id), puts) in so_far {
         let ledger = kind == RecordKind::Ledger;
         let fits = match &*puts {
-            _ if world.store.layer.failed(conversation_id) => true,
+            _ if world.store.failed(conversation_id) => true,
             // A turn, its gates and its lease are written whenever something changes.
             _ if kind.is_bookkeeping() && !ledger => true,
             [true] => !ledger,

@@ -84,9 +84,10 @@ fn run(cases: u32, turns: usize, runtime: impl Fn() -> Runtime, strict: bool) {
         }
         drop(tally);
         let wrong = runtime.block_on(judge::judge(played));
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(TestCaseError::fail(wrong.join("\n"))),
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(TestCaseError::fail(wrong.join("\n")))
         }
     });
     match result {

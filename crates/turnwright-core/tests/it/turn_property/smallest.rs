@@ -23,7 +23,7 @@ use turnwright_testkit::store::storage_of;
 
 use super::play::poll_times;
 use super::script::{Fault, Pace, StoreScript};
-use super::watched_store::{Watched, WatchedStore};
+use super::watched_store::Watched;
 use crate::turn::opened;
 
 fn counting(runs: &Arc<AtomicUsize>) -> Tool {
@@ -38,7 +38,7 @@ fn counting(runs: &Arc<AtomicUsize>) -> Tool {
         .unwrap()
 }
 
-fn store(pace: Pace, fault: Option<(Fault, usize)>) -> WatchedStore {
+fn store(pace: Pace, fault: Option<(Fault, usize)>) -> Watched {
     Watched::store(StoreScript { pace, fault })
 }
 

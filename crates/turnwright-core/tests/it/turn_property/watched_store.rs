@@ -3,24 +3,25 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use turnwright_core::spool::Spool;
+use turnwright_core::store::{
+    Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, Query, TurnFilter,
+};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, RecordKind};
-use turnwright_core::store::{
-    Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
-};
+use turnwright_core::store::{Batch, Change, ConversationId, Revision, StoreError};
 use turnwright_core::store::{MemoryStore, Store};
 
 use super::script::{Fault, Pace, StoreScript};
-
-pub(super) type WatchedStore = Layered<Watched, MemoryStore>;
 
 #[derive(Clone)]
 pub(super) struct Watched(Arc<Inner>);
 
 struct Inner {
+    store: MemoryStore,
     script: StoreScript,
     applied: AtomicUsize,
     puts: Mutex<Vec<(ConversationId, Put)>>,
@@ -37,14 +38,14 @@ pub(super) struct Put {
 }
 
 impl Watched {
-    pub(super) fn store(script: StoreScript) -> WatchedStore {
-        let watched = Watched(Arc::new(Inner {
+    pub(super) fn store(script: StoreScript) -> Self {
+        Watched(Arc::new(Inner {
+            store: MemoryStore::default(),
             script,
             applied: AtomicUsize::new(0),
             puts: Mutex::default(),
             failed: Mutex::default(),
-        }));
-        Layered::new(watched, MemoryStore::default())
+        }))
     }
 
     /// Whether the store rejected something of this conversation.
@@ -84,10 +85,9 @@ impl Watched {
 }
 
 #[async_trait]
-impl StoreLayer for Watched {
+impl Store for Watched {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -109,13 +109,56 @@ impl StoreLayer for Watched {
             .filter_map(put)
             .map(|put| (conversation_id.clone(), put))
             .collect();
-        let applied = store.apply(conversation_id, batch).await;
+        let applied = self.0.store.apply(conversation_id, batch).await;
         // A write that expected another revision changed nothing.
         if applied.is_ok() {
             self.0.puts.lock().extend(puts);
         }
         self.pause(count + 1).await;
         applied
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.0.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.0.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.0.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.0.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.store.spool()
     }
 }
 

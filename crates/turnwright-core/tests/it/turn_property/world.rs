@@ -10,13 +10,13 @@ use turnwright_core::store::ConversationId;
 use turnwright_core::{Cancellation, ToolContext, TurnContext};
 
 use super::script::{Act, Call, Cut, Pipe, Script, TurnScript};
-use super::watched_store::{Watched, WatchedStore};
+use super::watched_store::Watched;
 
 pub(super) struct World {
     pub(super) script: Script,
     /// Whether there is only one thread: then nothing happens between two lines without an await.
     pub(super) strict: bool,
-    pub(super) store: WatchedStore,
+    pub(super) store: Watched,
     pub(super) turns: Vec<Seen>,
     violations: Mutex<Vec<String>>,
     grants: Mutex<Vec<(String, Value)>>,
@@ -136,7 +136,6 @@ impl World {
         let writes = ctx.tool().effects() != turnwright_core::Effects::ReadOnly;
         let begun = || {
             self.store
-                .layer
                 .is_begun(ctx.conversation_id(), &ctx.idempotency_key())
         };
         self.check(!writes || begun(), || format!("{id} runs and is not begun"));

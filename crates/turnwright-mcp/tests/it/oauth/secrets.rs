@@ -189,6 +189,20 @@ async fn a_server_that_names_many_authorization_servers_causes_no_requests_to_th
 }
 
 #[tokio::test]
+async fn metadata_that_cannot_be_checked_is_not_used() {
+    let site = Site::start(Behaviour {
+        more_authorization_servers: 10,
+        deep: true,
+        ..Behaviour::default()
+    })
+    .await;
+    reason(&site).await;
+    let received = site.everything_received();
+    let tenants = received.iter().filter(|one| one.path.contains("tenant"));
+    assert_eq!(tenants.count(), 0);
+}
+
+#[tokio::test]
 async fn no_secret_is_in_logs_errors_or_debug() {
     let log = log::Log::default();
     let _log = log.collect();

@@ -58,6 +58,8 @@ pub(super) struct Behaviour {
     pub(super) echoes: bool,
     /// Metadata is larger than any client should read.
     pub(super) huge: bool,
+    /// The metadata of the MCP server has a field that is nested too deeply for most parsers.
+    pub(super) deep: bool,
     /// The result of a call is the token.
     pub(super) repeats_token: bool,
     /// Calls fail with an error that has the token.
@@ -128,6 +130,7 @@ impl Site {
                 "authorization_servers": self.named(&behaviour),
                 "resource": behaviour.resource.unwrap_or_else(|| self.url()),
                 "scopes_supported": ["basic"],
+                "padding": (0..if behaviour.deep { 200 } else { 0 }).fold(json!(0), |inner, _| json!([inner])),
             })),
             "/.well-known/oauth-authorization-server" | UNUSUAL => json_reply(&json!({
                 "issuer": behaviour.issuer.unwrap_or_else(|| self.auth.clone()),

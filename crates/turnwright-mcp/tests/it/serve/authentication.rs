@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use turnwright_core::tool::approval::always;
-use turnwright_core::{DispatchContext, Principal, Tool, ToolContext};
+use turnwright_core::{DispatchContext, ErrorCode, Principal, Tool, ToolContext};
 use turnwright_mcp::McpService;
 use turnwright_mcp::serve::agent_tool;
 
@@ -90,6 +90,17 @@ async fn without_authentication_a_call_acts_for_the_principal_of_the_process() {
             assert_eq!(text_of(&who), expected, "{lifecycle:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_principal_of_the_context_is_refused() {
+    let service = || service().context(|context| context.principal("eve"));
+    let error = service().into_router().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_CONTEXT);
+    assert!(error.message().contains("`McpService::principal`"));
+    let mut output = Vec::new();
+    let served = service().principal("ada").serve(&b""[..], &mut output);
+    assert!(served.await.is_err());
 }
 
 #[tokio::test]

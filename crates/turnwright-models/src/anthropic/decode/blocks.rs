@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use turnwright_core::Error;
 
-use super::event::BlockDelta;
-use crate::decode::{Delta, provider_content, too_large};
+use crate::decode::{Delta, Fields, at_most, provider_content};
 use crate::engine::{Block, Layout, Part};
 
 /// The maximum number of calls and of blocks in one response. Tiny blocks take many times their bytes in memory, and
@@ -71,7 +70,7 @@ impl Blocks {
     ) -> Result<(), Error> {
         self.has_cut_call |= matches!(self.open.get(&index), Some(Open::Call { .. }));
         self.stop(index, deltas);
-        let Value::Object(mut fields) = block else {
+        let Value::Object(fields) = block else {
             return Ok(());
         };
         let kind = fields
@@ -80,12 +79,20 @@ impl Blocks {
             .unwrap_or_default();
         let open = match kind {
             "text" => {
-                let text = taken(&mut fields, "text");
-                self.text_block(text, attached(fields), deltas)
+                let (block, text) = block_of(fields, "text");
+                self.parts.push(Part::Text(block));
+                deltas.extend(text.map(Delta::Text));
+                let part = self.parts.len() - 1;
+                self.last_text = Some(part);
+                Open::Text(part)
             }
             "thinking" => {
-                let text = taken(&mut fields, "thinking");
-                self.thinking_block(text, attached(fields), deltas)
+                let (block, text) = block_of(fields, "thinking");
+                self.parts.push(Part::Reasoning(block));
+                deltas.extend(text.map(Delta::Reasoning));
+                let part = self.parts.len() - 1;
+                self.last_thinking = Some(part);
+                Open::Thinking(part)
             }
             "tool_use" => self.call(fields, deltas),
             kind => {
@@ -100,27 +107,22 @@ impl Blocks {
             }
         };
         self.open.insert(index, open);
-        for (count, max, what) in [
-            (self.calls, MAX_CALLS, "calls"),
-            (self.parts.len(), MAX_BLOCKS, "blocks"),
-        ] {
-            if count > max {
-                let message = format!("the response has more than {max} {what}");
-                return Err(too_large(message));
-            }
-        }
-        Ok(())
+        at_most(MAX_CALLS, self.calls, "calls")?;
+        at_most(MAX_BLOCKS, self.parts.len(), "blocks")
     }
 
     /// Adds to a block. A block that never started begins here, if the delta shows what it is.
     pub(super) fn extend(
         &mut self,
         index: u64,
-        delta: BlockDelta<'_>,
+        mut delta: Fields,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
+        let (text, thinking) = (delta.text("text")?, delta.text("thinking")?);
+        let (signature, more) = (delta.text("signature")?, delta.text("partial_json")?);
+        let citation = delta.value("citation");
         if !self.open.contains_key(&index) {
-            let kind = match (&delta.text, &delta.thinking) {
+            let kind = match (&text, &thinking) {
                 (Some(_), _) => "text",
                 (None, Some(_)) => "thinking",
                 (None, None) => return Ok(()),
@@ -134,11 +136,11 @@ impl Blocks {
         match open {
             Open::Text(part) => {
                 let (is_last, part) = (self.last_text == Some(*part), self.parts.get_mut(*part));
-                if let (Some(text), Some(Part::Text(block))) = (delta.text, part) {
+                if let (Some(text), Some(Part::Text(block))) = (text, part) {
                     self.is_disordered |= !is_last;
                     block.bytes += text.len();
-                    deltas.push(Delta::Text(text.into_owned()));
-                } else if let Some(citation) = delta.citation {
+                    deltas.push(Delta::Text(text));
+                } else if let Some(citation) = citation {
                     self.cite(index, citation);
                 }
             }
@@ -147,34 +149,36 @@ impl Blocks {
                 let Some(Part::Reasoning(block)) = self.parts.get_mut(*part) else {
                     return Ok(());
                 };
-                if let Some(signature) = delta.signature {
+                if let Some(signature) = signature {
                     append(&mut block.fields, "signature", &signature);
                 }
-                if let Some(text) = delta.thinking {
+                if let Some(text) = thinking {
                     self.is_disordered |= !is_last;
                     block.bytes += text.len();
-                    deltas.push(Delta::Reasoning(text.into_owned()));
+                    deltas.push(Delta::Reasoning(text));
                 }
             }
             Open::Call { slot, input } => {
-                if let Some(arguments) = delta.partial_json {
+                if let Some(arguments) = more {
                     *input = None;
                     deltas.push(Delta::Call {
                         slot: *slot,
                         id: None,
                         name: None,
-                        arguments: arguments.into_owned(),
+                        arguments,
                         extra: None,
                     });
                 }
             }
             Open::Raw { part, json } => {
-                if let Some(text) = delta.partial_json {
+                if let Some(text) = more {
                     json.push_str(&text);
                 }
                 if let Some(Part::Raw(Value::Object(fields))) = self.parts.get_mut(*part) {
-                    for (name, value) in delta.other {
+                    for (name, value) in delta.0 {
                         match value {
+                            _ if name == "type" => {}
+                            Value::Null => {}
                             Value::String(text) => append(fields, &name, &text),
                             value => drop(fields.insert(name, value)),
                         }
@@ -254,42 +258,10 @@ impl Blocks {
             match part {
                 // The API rejects empty text.
                 Part::Text(block) if block.bytes == 0 => {}
-                part => drop(layout.push(part)),
+                part => layout.push(part),
             }
         }
         layout
-    }
-
-    fn text_block(
-        &mut self,
-        text: String,
-        fields: Map<String, Value>,
-        deltas: &mut Vec<Delta>,
-    ) -> Open {
-        let bytes = text.len();
-        self.parts.push(Part::Text(Block { bytes, fields }));
-        if !text.is_empty() {
-            deltas.push(Delta::Text(text));
-        }
-        let part = self.parts.len() - 1;
-        self.last_text = Some(part);
-        Open::Text(part)
-    }
-
-    fn thinking_block(
-        &mut self,
-        text: String,
-        fields: Map<String, Value>,
-        deltas: &mut Vec<Delta>,
-    ) -> Open {
-        let bytes = text.len();
-        self.parts.push(Part::Reasoning(Block { bytes, fields }));
-        if !text.is_empty() {
-            deltas.push(Delta::Reasoning(text));
-        }
-        let part = self.parts.len() - 1;
-        self.last_thinking = Some(part);
-        Open::Thinking(part)
     }
 
     fn call(&mut self, mut fields: Map<String, Value>, deltas: &mut Vec<Delta>) -> Open {
@@ -311,13 +283,10 @@ impl Blocks {
             arguments: String::new(),
             extra: Some(extra).filter(|extra| !extra.is_empty()),
         });
+        let input = input.filter(|input| !input.is_null());
         Open::Call {
             slot,
-            input: Some(
-                input
-                    .filter(|input| !input.is_null())
-                    .unwrap_or_else(object),
-            ),
+            input: input.or_else(|| Some(Map::new().into())),
         }
     }
 
@@ -346,6 +315,16 @@ fn taken(fields: &mut Map<String, Value>, name: &str) -> String {
     }
 }
 
+/// Returns a block with what is attached to it, and its text.
+fn block_of(mut fields: Map<String, Value>, name: &str) -> (Block, Option<String>) {
+    let text = taken(&mut fields, name);
+    let (bytes, fields) = (text.len(), attached(fields));
+    (
+        Block { bytes, fields },
+        Some(text).filter(|text| !text.is_empty()),
+    )
+}
+
 /// Returns what is attached to a block, without its type and without empty values.
 fn attached(mut fields: Map<String, Value>) -> Map<String, Value> {
     fields.remove("type");
@@ -364,8 +343,4 @@ fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
         Some(Value::String(text)) => text.push_str(more),
         _ => drop(fields.insert(name.to_owned(), more.into())),
     }
-}
-
-fn object() -> Value {
-    Value::Object(Map::new())
 }

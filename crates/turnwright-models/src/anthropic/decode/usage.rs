@@ -1,7 +1,6 @@
 //! Token counts.
 
 use serde_json::Value;
-use turnwright_core::Usage;
 
 use crate::decode::{Delta, ReportedUsage, count};
 
@@ -23,31 +22,15 @@ impl Counts {
             reasoning,
             ..ReportedUsage::default()
         };
-        if now == ReportedUsage::default() {
-            return None;
-        }
         let known = &mut self.0;
         known.input = now.input.or(known.input);
         known.output = now.output.or(known.output);
         known.cached = now.cached.or(known.cached);
         known.cache_write = now.cache_write.or(known.cache_write);
         known.reasoning = now.reasoning.or(known.reasoning);
-        Some(Delta::Usage {
-            usage: self.normalised(),
-            reported: self.0,
-        })
-    }
-
-    /// Returns the usage. The server does not count cached tokens as input.
-    fn normalised(&self) -> Usage {
-        let of = |count: Option<u64>| count.unwrap_or(0);
-        let (cached, written) = (of(self.0.cached), of(self.0.cache_write));
-        let input = of(self.0.input)
-            .saturating_add(cached)
-            .saturating_add(written);
-        Usage::tokens(input, of(self.0.output))
-            .cached(cached)
-            .cache_written(written)
-            .reasoning(of(self.0.reasoning))
+        // The server does not count cached tokens as input.
+        let (cached, written) = (known.cached.unwrap_or(0), known.cache_write.unwrap_or(0));
+        let delta = known.delta(cached.saturating_add(written), 0);
+        delta.filter(|_| now != ReportedUsage::default())
     }
 }

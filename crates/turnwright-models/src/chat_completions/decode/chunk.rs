@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::{Map, Value};
 
-use crate::decode::{Any, Field, Function, Object};
+use crate::decode::{Any, Field, Object};
 
 /// A chunk of a stream, or a body.
 #[derive(Default)]
@@ -21,8 +21,6 @@ pub(super) struct Chunk<'a> {
     pub(super) error: bool,
     /// Whether the chunk has a field that servers use to report an error without `error`.
     pub(super) message: bool,
-    pub(super) detail: bool,
-    pub(super) errors: bool,
 }
 
 impl<'de> Object<'de> for Chunk<'de> {
@@ -35,9 +33,7 @@ impl<'de> Object<'de> for Chunk<'de> {
             "x_groq" => self.x_groq = field.value()?,
             "citations" | "search_results" => self.citations = field.value()?,
             "error" => self.error = field.presence()?,
-            "message" => self.message = field.presence()?,
-            "detail" => self.detail = field.presence()?,
-            "errors" => self.errors = field.presence()?,
+            "message" | "detail" | "errors" => self.message |= field.presence()?,
             _ => field.skip()?,
         }
         Ok(())
@@ -133,6 +129,25 @@ impl<'de> Object<'de> for Call<'de> {
                     extra.insert(name.into_owned(), value);
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+/// A function with its arguments.
+#[derive(Default)]
+pub(super) struct Function<'a> {
+    pub(super) name: Option<Cow<'a, str>>,
+    /// The arguments as text. Arguments that are not a string are compact JSON.
+    pub(super) arguments: Cow<'a, str>,
+}
+
+impl<'de> Object<'de> for Function<'de> {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
+            "name" => self.name = field.text()?,
+            "arguments" => self.arguments = field.any()?.into_text(),
+            _ => field.skip()?,
         }
         Ok(())
     }

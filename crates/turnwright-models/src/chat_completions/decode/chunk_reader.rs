@@ -6,14 +6,13 @@ use std::mem::take;
 use serde_json::{Map, Value};
 use turnwright_core::Error;
 
-use super::call_matching::{CallMatcher, Fragment};
-use super::chunk::{Call, Choice, Chunk, Message};
+use super::call_matching::{CallMatcher, Fragment, Match};
+use super::chunk::{Call, Choice, Chunk, Function, Message};
 use super::finish_reason::finish;
 use super::reasoning::Reasoning;
 use super::{content, usage};
 use crate::decode::{
-    Delta, FrameReader, Function, cited, looks_like, parse, parse_list, reported, too_large,
-    wrong_protocol,
+    Delta, Fields, FrameReader, at_most, cited, looks_like, parse, reported, wrong_protocol,
 };
 
 /// The maximum number of calls and of reasoning details in one response. Tiny items take hundreds of times their
@@ -129,20 +128,9 @@ impl ChunkReader {
             }
             None => {}
         }
-        if let Some((usage, reported)) = usage {
-            deltas.push(Delta::Usage { usage, reported });
-        }
-        for (count, max, what) in [
-            (self.calls.count(), MAX_CALLS, "calls"),
-            (self.details, MAX_DETAILS, "details of its reasoning"),
-        ] {
-            if count > max {
-                return Err(too_large(format!(
-                    "the response has more than {max} {what}"
-                )));
-            }
-        }
-        Ok(())
+        deltas.extend(usage);
+        at_most(MAX_CALLS, self.calls.count(), "calls")?;
+        at_most(MAX_DETAILS, self.details, "details of its reasoning")
     }
 
     fn choice(&mut self, choice: &mut Choice<'_>, delivery: Delivery, deltas: &mut Vec<Delta>) {
@@ -188,20 +176,29 @@ impl ChunkReader {
         }
         if let Some(calls) = message.tool_calls.take() {
             let several = calls.len() > 1;
+            let assign = match delivery {
+                Delivery::Streamed => CallMatcher::assign,
+                Delivery::Complete => CallMatcher::open,
+            };
             for (position, call) in calls.into_iter().enumerate() {
                 let position = several.then_some(position);
-                deltas.push(self.call(call, position, delivery));
+                deltas.push(self.call(call, position, assign));
             }
         }
-        // If there are `tool_calls` too, it repeats the same call.
-        if let Some(function) = message.function_call.take()
-            && !self.calls.has_listed()
-        {
-            deltas.extend(self.function_call(*function));
+        // The one call in the deprecated field. If there are `tool_calls` too, it repeats the same call.
+        let is_used = |function: &mut Box<Function<'_>>| {
+            !self.calls.has_listed() && (function.name.is_some() || !function.arguments.is_empty())
+        };
+        if let Some(function) = message.function_call.take_if(is_used) {
+            let call = Call {
+                function: Some(*function),
+                ..Call::default()
+            };
+            deltas.push(self.call(call, None, CallMatcher::assign_deprecated));
         }
     }
 
-    fn call(&mut self, call: Call<'_>, position: Option<usize>, delivery: Delivery) -> Delta {
+    fn call(&mut self, call: Call<'_>, position: Option<usize>, assign: Assign) -> Delta {
         let Function { name, arguments } = call.function.unwrap_or_default();
         let fragment = Fragment {
             index: call.index,
@@ -210,10 +207,7 @@ impl ChunkReader {
             arguments: &arguments,
             position,
         };
-        let found = match delivery {
-            Delivery::Streamed => self.calls.assign(&fragment),
-            Delivery::Complete => self.calls.open(&fragment),
-        };
+        let found = assign(&mut self.calls, &fragment);
         Delta::Call {
             slot: found.slot,
             id: call.id.filter(|_| found.new_id).map(Cow::into_owned),
@@ -222,26 +216,10 @@ impl ChunkReader {
             extra: call.extra,
         }
     }
-
-    /// The one call in the deprecated `function_call`.
-    fn function_call(&mut self, Function { name, arguments }: Function<'_>) -> Option<Delta> {
-        if name.is_none() && arguments.is_empty() {
-            return None;
-        }
-        let found = self.calls.assign_deprecated(&Fragment {
-            name: name.as_deref(),
-            arguments: &arguments,
-            ..Fragment::default()
-        });
-        Some(Delta::Call {
-            slot: found.slot,
-            id: None,
-            name: name.filter(|_| found.new_name).map(Cow::into_owned),
-            arguments: arguments.into_owned(),
-            extra: None,
-        })
-    }
 }
+
+/// Finds the call of a fragment.
+type Assign = fn(&mut CallMatcher, &Fragment<'_>) -> Match;
 
 /// Returns `true` for an event or a body of another protocol. Some servers of this one send `"choices": null`.
 fn is_of_other(text: &str) -> bool {
@@ -249,15 +227,15 @@ fn is_of_other(text: &str) -> bool {
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {
-    let reported_elsewhere = chunk.choices.is_none()
-        && chunk.usage.is_none()
-        && (chunk.message || chunk.detail || chunk.errors);
+    let reported_elsewhere = chunk.choices.is_none() && chunk.usage.is_none() && chunk.message;
     let mut choices = chunk.choices.iter().flatten();
     chunk.error || reported_elsewhere || choices.any(|choice| choice.error)
 }
 
 /// Returns `true` for a list that contains an error, which some servers send.
 fn lists_error(text: &str) -> bool {
-    let chunks = parse_list::<Chunk<'_>>(text);
-    chunks.iter().flatten().any(is_error)
+    let items = serde_json::from_str::<Vec<Map<String, Value>>>(text).unwrap_or_default();
+    let names = ["error", "message", "detail", "errors"];
+    let is_error = |item: &Fields| names.iter().any(|name| item.presence(name));
+    items.into_iter().map(Fields).any(|item| is_error(&item))
 }

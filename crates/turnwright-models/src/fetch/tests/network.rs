@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 
-use crate::fetch::network::parse;
+use crate::fetch::address::parse;
 
 #[test]
 fn network_requires_its_first_address() {

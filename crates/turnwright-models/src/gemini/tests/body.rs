@@ -2,10 +2,10 @@ use serde_json::{Value, json};
 use turnwright_core::ModelSettings;
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
-use crate::engine::draft::sampling;
+use crate::engine::tests::sampling;
 use crate::gemini::{GeminiCodec, Options};
 
-type Draft = crate::engine::draft::Draft<GeminiCodec>;
+type Draft = crate::engine::tests::Draft<GeminiCodec>;
 
 fn config(draft: &Draft) -> Value {
     draft.body()["generationConfig"].clone()

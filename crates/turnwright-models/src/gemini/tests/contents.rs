@@ -1,11 +1,11 @@
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
 
-use crate::engine::draft::{assistant, call, media, reasoning, result, text, user, user_of};
+use crate::engine::tests::{assistant, call, media, reasoning, result, text, user, user_of};
 use crate::engine::{Assistant, Call, CallResult, Item, Piece, UserPart};
 use crate::gemini::GeminiCodec;
 
-type Draft = crate::engine::draft::Draft<GeminiCodec>;
+type Draft = crate::engine::tests::Draft<GeminiCodec>;
 
 /// Returns the only content.
 fn content(item: Item<'_>) -> Value {

@@ -2,10 +2,10 @@ use serde_json::json;
 use turnwright_core::ModelSettings;
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
-use crate::engine::draft::sampling;
+use crate::engine::tests::sampling;
 use crate::ollama::{OllamaCodec, Options};
 
-type Draft = crate::engine::draft::Draft<OllamaCodec>;
+type Draft = crate::engine::tests::Draft<OllamaCodec>;
 
 #[test]
 fn streaming_is_always_stated() {

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
 
-use crate::engine::draft::{assistant, call, media, reasoning, result, text, user_of};
+use crate::engine::tests::{assistant, call, media, reasoning, result, text, user_of};
 use crate::engine::{CallResult, Item, Piece, UserPart};
 use crate::ollama::OllamaCodec;
 
-type Draft = crate::engine::draft::Draft<OllamaCodec>;
+type Draft = crate::engine::tests::Draft<OllamaCodec>;
 
 fn messages(item: Item<'_>) -> Value {
     Draft::default().with(item).body()["messages"].clone()

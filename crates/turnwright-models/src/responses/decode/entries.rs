@@ -2,15 +2,9 @@
 
 use crate::engine::{Layout, Part};
 
-/// The parts of items.
+/// The parts of items, with the index of each item in the output.
 #[derive(Default)]
-pub(super) struct Entries(Vec<Entry>);
-
-struct Entry {
-    /// The index of the item in the output.
-    index: u64,
-    parts: Vec<Part>,
-}
+pub(super) struct Entries(Vec<(u64, Vec<Part>)>);
 
 impl Entries {
     /// Adds an item whose parts follow. Returns its place.
@@ -21,49 +15,37 @@ impl Entries {
 
     /// Adds an item with its parts.
     pub(super) fn add(&mut self, index: u64, parts: Vec<Part>) {
-        self.0.push(Entry { index, parts });
+        self.0.push((index, parts));
     }
 
     /// Sets the parts of the item at a place.
     pub(super) fn put(&mut self, place: usize, parts: Vec<Part>) {
-        if let Some(entry) = self.0.get_mut(place) {
-            entry.parts = parts;
+        if let Some((_, entry)) = self.0.get_mut(place) {
+            *entry = parts;
         }
     }
 
     /// Returns the layout: by index in the output, unless texts or calls arrived in another order.
     pub(super) fn into_layout(mut self) -> Layout {
-        let mut sorted: Vec<(usize, &Entry)> = self.0.iter().enumerate().collect();
-        sorted.sort_by_key(|(_, entry)| entry.index);
-        let keeps_order = |kind: u8| {
-            let of_kind = sorted
+        // The kinds of items whose order among their like counts.
+        let kinds: [fn(&Part) -> bool; 3] = [
+            |part| matches!(part, Part::Text(_)),
+            |part| matches!(part, Part::Reasoning(_)),
+            |part| matches!(part, Part::Call),
+        ];
+        let keeps_order = |is_kind: &fn(&Part) -> bool| {
+            let items = self
+                .0
                 .iter()
-                .filter(|(_, entry)| entry.kind() == Some(kind));
-            of_kind.is_sorted_by_key(|(place, _)| *place)
+                .filter(|(_, parts)| parts.first().is_some_and(is_kind));
+            items.is_sorted_by_key(|(index, _)| *index)
         };
-        if (TEXT..=CALL).all(keeps_order) {
-            self.0.sort_by_key(|entry| entry.index);
+        if kinds.iter().all(keeps_order) {
+            self.0.sort_by_key(|(index, _)| *index);
         }
         let mut layout = Layout::default();
-        for part in self.0.into_iter().flat_map(|entry| entry.parts) {
-            layout.push(part);
-        }
+        let parts = self.0.into_iter().flat_map(|(_, parts)| parts);
+        parts.for_each(|part| layout.push(part));
         layout
-    }
-}
-
-const TEXT: u8 = 0;
-const REASONING: u8 = 1;
-const CALL: u8 = 2;
-
-impl Entry {
-    /// Returns the kind of an item whose order among its like counts.
-    fn kind(&self) -> Option<u8> {
-        match self.parts.first()? {
-            Part::Text(_) => Some(TEXT),
-            Part::Reasoning(_) => Some(REASONING),
-            Part::Call => Some(CALL),
-            Part::Raw(_) => None,
-        }
     }
 }

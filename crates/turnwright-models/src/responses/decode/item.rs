@@ -151,7 +151,10 @@ pub(super) fn message_parts(
         fragments
     };
     let part = |fragment: &Fragment| {
-        let mut block = Block::new(fragment.text.len());
+        let mut block = Block {
+            bytes: fragment.text.len(),
+            ..Block::default()
+        };
         match fields.take() {
             Some(fields) => {
                 block.fields.insert(MESSAGE.to_owned(), fields.into());
@@ -186,7 +189,5 @@ pub(super) fn reasoning_part(fragments: &[Fragment], mut fields: Map<String, Val
             }
         }
     }
-    let mut block = Block::new(bytes);
-    block.fields = fields;
-    Part::Reasoning(block)
+    Part::Reasoning(Block { bytes, fields })
 }

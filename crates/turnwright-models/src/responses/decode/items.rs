@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use turnwright_core::Error;
 
@@ -14,7 +13,7 @@ use super::item::{Item, message_parts, reasoning_part};
 use super::open_call::{CallPiece, OpenCall};
 use super::places::{Place, Places};
 use super::streamed_text::{Kind, StreamedText};
-use crate::decode::{Delta, cited, provider_content, too_large, unreadable};
+use crate::decode::{Delta, at_most, cited, provider_content};
 use crate::engine::{Layout, Part};
 
 /// The maximum number of items and their parts in one response. Tiny items take hundreds of times their bytes in
@@ -226,11 +225,7 @@ impl Items {
 
     /// Reads the items of the last event, as far as they were not complete before. Some servers leave them out, and
     /// others give them other ids there.
-    pub(super) fn rest(
-        &mut self,
-        items: &[&RawValue],
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), Error> {
+    pub(super) fn rest(&mut self, items: Vec<Value>, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let count = items.len() as u64;
         if self.complete.keys().any(|index| *index >= count) {
             // The indexes are not those of this list.
@@ -243,8 +238,6 @@ impl Items {
         for (index, item) in (0_u64..).zip(items) {
             let index = (!self.places.assigns()).then_some(index);
             if index.is_none_or(|index| !self.complete.contains_key(&index)) {
-                let item = serde_json::from_str(item.get());
-                let item = item.map_err(|error| unreadable("an item", &error.to_string(), ""))?;
                 self.done(Place { index, id: None }, item, deltas)?;
             }
         }
@@ -324,11 +317,7 @@ impl Items {
             self.entries.add(index, vec![Part::Call]);
             self.calls += 1;
         }
-        if self.calls > MAX_CALLS {
-            let message = format!("the response has more than {MAX_CALLS} calls");
-            return Err(too_large(message));
-        }
-        Ok(())
+        at_most(MAX_CALLS, self.calls, "calls")
     }
 
     fn channel(&mut self, class: Class) -> &mut Channel {
@@ -340,13 +329,7 @@ impl Items {
 
     fn count_part(&mut self) -> Result<(), Error> {
         self.parts += 1;
-        if self.parts > MAX_PARTS {
-            Err(too_large(format!(
-                "the response has more than {MAX_PARTS} items and parts"
-            )))
-        } else {
-            Ok(())
-        }
+        at_most(MAX_PARTS, self.parts, "items and parts")
     }
 
     /// Returns the open item at an index. An item of another class there has ended.

@@ -1,21 +1,16 @@
 //! Decodes responses: the events of a stream, or a body.
 
 mod entries;
-mod event;
-mod failure;
-mod finish;
 mod item;
 mod items;
 mod open_call;
 mod places;
 mod reader;
 mod streamed_text;
-mod usage;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use finish::incomplete_reason;
 pub(super) use reader::EventReader;
 
 /// The keys of what is attached to a block of text: the fields of its message, on its first block.

@@ -88,14 +88,8 @@ impl StreamedText {
     /// Replaces the text with that of the complete item, which counts. What was shown cannot be taken back: if the item
     /// says something else, it is kept.
     pub(super) fn complete(&mut self, fragments: Vec<Fragment>) {
-        let mut shown = self.bytes().take(self.shown);
-        let is_same = {
-            let complete = fragments.iter().flat_map(|fragment| fragment.text.bytes());
-            let mut complete = complete.map(Some).chain(std::iter::repeat(None));
-            shown.all(|byte| complete.next() == Some(Some(byte)))
-        };
-        drop(shown);
-        if is_same {
+        let shown = bytes(&self.fragments).take(self.shown);
+        if shown.eq(bytes(&fragments).take(self.shown)) {
             self.fragments = fragments;
         }
     }
@@ -103,10 +97,8 @@ impl StreamedText {
     pub(super) fn into_fragments(self) -> Vec<Fragment> {
         self.fragments
     }
+}
 
-    fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.fragments
-            .iter()
-            .flat_map(|fragment| fragment.text.bytes())
-    }
+fn bytes(fragments: &[Fragment]) -> impl Iterator<Item = u8> {
+    fragments.iter().flat_map(|fragment| fragment.text.bytes())
 }

@@ -2,11 +2,11 @@ use serde_json::{Map, Value, json};
 use turnwright_core::ModelSettings;
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
-use crate::engine::draft::{fields, user};
+use crate::engine::tests::{fields, user};
 use crate::engine::{Assistant, Call, Item, Piece, Quirks};
 use crate::responses::{Options, ResponsesCodec, SystemPrompt, quirks};
 
-type Draft = crate::engine::draft::Draft<ResponsesCodec>;
+type Draft = crate::engine::tests::Draft<ResponsesCodec>;
 
 #[test]
 fn requests_are_stateless_and_have_the_system_prompt_first() {
@@ -103,7 +103,7 @@ fn settings_without_a_parameter_are_named_in_a_warning() {
     let (body, warning) = draft.encoded();
     assert_eq!((body.get("seed"), body.get("stop")), (None, None));
     let warning = warning.unwrap();
-    assert!(warning.ends_with("stop_sequences, seed"), "{warning}");
+    assert!(warning.ends_with("`stop_sequences`, `seed`"), "{warning}");
 }
 
 #[test]

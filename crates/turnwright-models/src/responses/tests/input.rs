@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use crate::engine::draft::{assistant, call, reasoning, result, text, user};
+use crate::engine::tests::{assistant, call, reasoning, result, text, user};
 use crate::engine::{CallResult, Item, Piece, UserPart};
 use crate::responses::{ResponsesCodec, quirks};
 
-type Draft = crate::engine::draft::Draft<ResponsesCodec>;
+type Draft = crate::engine::tests::Draft<ResponsesCodec>;
 
 fn input_of(pieces: Vec<Piece>) -> Vec<Value> {
     let body = Draft::default().with(assistant(pieces)).body();

@@ -5,7 +5,7 @@ mod widening;
 
 use serde_json::{Value, json};
 
-use crate::{Schema, SchemaError, SchemaOptions};
+use crate::{Schema, SchemaError, SchemaOptions, UnenforcedKind};
 
 fn build(document: Value) -> Result<Schema, SchemaError> {
     SchemaOptions::foreign()
@@ -26,13 +26,19 @@ fn property_in(draft: &str, schema: Value) -> (Value, Vec<(String, &'static str)
     (published, listed(&schema))
 }
 
+/// Returns the serialised name.
+fn name_of(kind: UnenforcedKind) -> &'static str {
+    let name = serde_json::to_value(kind).unwrap();
+    name.as_str().unwrap().to_owned().leak()
+}
+
 fn listed(schema: &Schema) -> Vec<(String, &'static str)> {
     let entries = schema.unenforced().iter();
     entries
         .map(|entry| {
             let pointer = entry.pointer.strip_prefix("/properties/x");
             let pointer = pointer.unwrap_or(&entry.pointer);
-            (pointer.to_owned(), entry.kind.as_str())
+            (pointer.to_owned(), name_of(entry.kind))
         })
         .collect()
 }

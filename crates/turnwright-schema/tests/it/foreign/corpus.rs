@@ -87,7 +87,7 @@ fn every_definition_is_built_or_refused_for_a_known_reason() {
         return;
     };
     let mut refused = Vec::new();
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut complete = 0;
     for Definition { name, document } in &definitions {
         match build(document) {
@@ -95,7 +95,8 @@ fn every_definition_is_built_or_refused_for_a_known_reason() {
                 assert_eq!(schema.original(), document, "{name}");
                 complete += usize::from(schema.unenforced().is_empty());
                 for entry in schema.unenforced() {
-                    *counts.entry(entry.kind.as_str()).or_default() += 1;
+                    let kind = serde_json::to_value(entry.kind).unwrap();
+                    *counts.entry(kind.as_str().unwrap().to_owned()).or_default() += 1;
                 }
             }
             Err(error) => refused.push((name.as_str(), error.to_string())),
@@ -112,7 +113,10 @@ fn every_definition_is_built_or_refused_for_a_known_reason() {
     }
     assert_eq!(definitions.len(), 1024);
     assert_eq!(complete, 932);
-    assert_eq!(counts, BTreeMap::from_iter(NOT_ENFORCED.iter().copied()));
+    let expected = NOT_ENFORCED
+        .iter()
+        .map(|(kind, count)| ((*kind).to_owned(), *count));
+    assert_eq!(counts, expected.collect());
     assert_eq!(refused.len(), REFUSED.len(), "{refused:?}");
     for ((name, error), (expected, reason)) in refused.iter().zip(REFUSED) {
         assert_eq!(name, expected);

@@ -16,7 +16,7 @@ use turnwright_core::gate::GateKind;
 use turnwright_core::gate::{Gates, TurnGate};
 use turnwright_core::record::TurnState;
 use turnwright_core::spool::DiskSpool;
-use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
+use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
     BoxError, DispatchContext, Next, Storage, Turn, TurnContext, TurnInput, TurnRunner,
@@ -102,7 +102,10 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         spool,
         world: Arc::clone(world),
     };
-    let store = Layered::new(Watched(Arc::clone(world)), store);
+    let store = Watched {
+        world: Arc::clone(world),
+        store,
+    };
     let secret = ConversationSecret::from_bytes([7; 32]);
     let storage = Storage::builder(store, Arc::new(spool), secret).build();
     turnwright_core::runner(executor)

@@ -4,20 +4,25 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::io;
 use std::sync::Arc;
+use turnwright_core::store::{
+    Changes, ConversationFilter, FoundConversation, FoundTurn, Loaded, Query, TurnFilter,
+};
+use turnwright_sqlite::SqliteStore;
 
 use async_trait::async_trait;
 use turnwright_core::record::{Author, CallState, GateState, TurnState};
 use turnwright_core::record::{Record, RecordKind};
 use turnwright_core::spool::Body;
 use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
-use turnwright_core::store::{
-    Batch, Change, ConversationId, Revision, Store, StoreError, StoreLayer,
-};
+use turnwright_core::store::{Batch, Change, ConversationId, Revision, Store, StoreError};
 
 use super::stages::Stage;
 use super::world::World;
 
-pub(crate) struct Watched(pub(crate) Arc<World>);
+pub(crate) struct Watched {
+    pub(crate) world: Arc<World>,
+    pub(crate) store: SqliteStore,
+}
 
 /// Returns a digest that is equal for equal records.
 pub(crate) fn digest(record: &Record) -> String {
@@ -125,7 +130,7 @@ impl Watched {
                 digest,
                 revision,
             ];
-            self.0.line(what, &fields)
+            self.world.line(what, &fields)
         };
         let lines = batch.changes.iter().map(|change| match change {
             Change::Put(item) => line(item.kind(), item.id(), state(item), &digest(item)),
@@ -137,43 +142,81 @@ impl Watched {
 }
 
 #[async_trait]
-impl StoreLayer for Watched {
+impl Store for Watched {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
         let stages = stages(&batch);
         for (before, _) in &stages {
-            self.0.arrive(*before, conversation_id.as_str());
+            self.world.arrive(*before, conversation_id.as_str());
         }
-        self.0
+        self.world
             .note_all(&self.lines("try", conversation_id, &batch, ""));
         let copy = batch.clone();
-        match store.apply(conversation_id, batch).await {
+        match self.store.apply(conversation_id, batch).await {
             Ok(revision) => {
                 let lines = self.lines("ack", conversation_id, &copy, &revision.0.to_string());
-                self.0.note_all(&lines);
+                self.world.note_all(&lines);
                 for (before, after) in &stages {
                     if *before == Stage::BeforeRenewed {
-                        self.0.note_renewed(conversation_id.as_str());
+                        self.world.note_renewed(conversation_id.as_str());
                     }
-                    self.0.arrive(*after, conversation_id.as_str());
+                    self.world.arrive(*after, conversation_id.as_str());
                 }
                 Ok(revision)
             }
             Err(error) => {
                 let lines = self.lines("refused", conversation_id, &copy, "");
-                self.0.note_all(&lines);
+                self.world.note_all(&lines);
                 Err(error)
             }
         }
     }
 
     /// The runner gets the watched spool.
-    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn Spool>> {
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
         None
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
     }
 }
 

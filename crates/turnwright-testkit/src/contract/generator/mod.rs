@@ -171,9 +171,12 @@ impl<'d> Generator<'_, 'd> {
     /// Chooses a branch of a union: at great depth one without references, otherwise one that was not reached so far.
     fn branch(&mut self, branches: &'d [Value], depth: usize) -> Option<&'d Value> {
         let deep = self.is_deep(depth + 1);
-        let preferred = branches.iter().filter(|branch| match deep {
-            true => !refers(branch),
-            false => self.is_unreached(branch),
+        let preferred = branches.iter().filter(|branch| {
+            if deep {
+                !refers(branch)
+            } else {
+                self.is_unreached(branch)
+            }
         });
         let preferred: Vec<&Value> = preferred.collect();
         let skip = !deep && self.rng.one_in(3);

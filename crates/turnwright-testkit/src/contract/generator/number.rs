@@ -3,7 +3,7 @@
 use serde_json::{Number, Value, json};
 
 use super::Generator;
-use crate::contract::document::Object;
+use crate::contract::document::{Object, float, floor};
 
 /// The largest integer that every JSON parser reads exactly.
 const SAFE: i128 = 9_007_199_254_740_991;
@@ -59,9 +59,10 @@ impl<'d> Generator<'_, 'd> {
         .clamp(low, high);
         // The multiple below, or the first one in the range.
         let below = wanted - wanted.rem_euclid(step);
-        let multiple = match below < low {
-            true => below.saturating_add(step),
-            false => below,
+        let multiple = if below < low {
+            below.saturating_add(step)
+        } else {
+            below
         };
         if multiple > high {
             return None;
@@ -112,16 +113,6 @@ fn rules<'d>(schemas: &[&'d Object], keyword: &str) -> impl Iterator<Item = &'d 
     schemas
         .iter()
         .filter_map(move |schema| schema.get(keyword)?.as_number())
-}
-
-pub(crate) fn float(number: &Number) -> f64 {
-    number.as_f64().unwrap_or(f64::NAN)
-}
-
-pub(crate) fn floor(number: &Number) -> i128 {
-    let signed = number.as_i64().map(i128::from);
-    let integer = signed.or(number.as_u64().map(i128::from));
-    integer.unwrap_or_else(|| float(number).floor() as i128)
 }
 
 fn ceil(number: &Number) -> i128 {

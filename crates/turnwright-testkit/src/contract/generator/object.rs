@@ -103,9 +103,10 @@ impl<'d> Generator<'_, 'd> {
             })
             .collect();
         let new = rules.iter().any(|rule| self.is_unreached(rule));
-        let more = match rules.iter().any(|rule| rule.is_object()) {
-            true => self.rng.below(4),
-            false => usize::from(self.rng.one_in(6)),
+        let more = if rules.iter().any(|rule| rule.is_object()) {
+            self.rng.below(4)
+        } else {
+            usize::from(self.rng.one_in(6))
         };
         missing + usize::from(new) + more
     }

@@ -32,9 +32,10 @@ impl<'d> Generator<'_, 'd> {
             let made = if let Some(pattern) = self.rng.pick(&patterns) {
                 let reach = *self.rng.pick(&[0, 1, 3, 8, length]).unwrap_or(&1);
                 let text = pattern.sample(self.rng, reach)?;
-                match pattern.anchored {
-                    true => text,
-                    false => self.padded(text, length),
+                if pattern.anchored {
+                    text
+                } else {
+                    self.padded(text, length)
                 }
             } else if let Some(content) = self.content(schemas) {
                 content.to_owned()

@@ -100,9 +100,10 @@ impl Stream {
 
     /// Returns everything before the connection breaks.
     pub(super) fn broken(&self) -> Answer {
-        match self.inside {
-            true => self.half_frame(),
-            false => self.begun(),
+        if self.inside {
+            self.half_frame()
+        } else {
+            self.begun()
         }
     }
 

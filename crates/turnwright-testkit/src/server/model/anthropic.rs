@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::asked::{Asked, Event, insert};
 use super::reply::Reply;
 use super::usage::Usage;
-use super::write::{Asked, Event, insert};
 
 /// The kind of its opaque state.
 pub(super) const SIGNATURE: &str = "sig";

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::asked::{Asked, Event, insert, merge};
 use super::reply::Reply;
 use super::usage::Usage;
-use super::write::{Asked, Event, insert, merge};
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     let mut message = json!({ "role": "assistant", "content": reply.text });

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::asked::{Asked, Event, insert};
 use super::reply::Reply;
 use super::state::canonical;
 use super::usage::Usage;
-use super::write::{Asked, Event, insert};
 
 /// The kind of its opaque state.
 pub(super) const SIGNATURE: &str = "thought";
@@ -52,9 +52,10 @@ pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
     }
     let chunks = chunks.into_iter();
     let mut events: Vec<Value> = chunks.map(|parts| chunk(reply, asked, &parts)).collect();
-    let end = match events.is_empty() {
-        true => Vec::new(),
-        false => vec![end],
+    let end = if events.is_empty() {
+        Vec::new()
+    } else {
+        vec![end]
     };
     events.push(last(reply, asked, &end));
     events.into_iter().map(Event::plain).collect()

@@ -62,6 +62,7 @@
 //! Anthropic, `enc-…` of Responses, `thought-…` of Gemini. The name is the port of the server, or [`Player::name`]. A [strict](check()) server rejects the state of another server.
 
 mod anthropic;
+mod asked;
 mod chat_completions;
 mod check;
 mod gemini;
@@ -86,7 +87,7 @@ pub use reply::{Call, Reply};
 pub use script::Script;
 pub use usage::Usage;
 
-pub(in crate::server) use write::{Asked, Event};
+pub(in crate::server) use asked::{Asked, Event};
 
 /// Creates a reply with this text, streamed in this many pieces.
 pub fn text(text: impl Into<String>, pieces: usize) -> Reply {

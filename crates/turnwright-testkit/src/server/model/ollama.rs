@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::asked::{Asked, Event, insert, merge};
 use super::reply::{Call, Reply};
-use super::write::{Asked, Event, insert, merge};
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     let mut message = json!({ "role": "assistant", "content": content(reply).concat() });

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+use super::asked::Asked;
 use super::check::{Known, check_as};
 use super::lists::models;
 use super::protocol::Protocol;
 use super::reply::Reply;
 use super::state;
-use super::write::Asked;
 use crate::server::run::script_ended;
 use crate::server::{Answer, ReceivedRequest, Server};
 
@@ -260,9 +260,10 @@ impl Player {
     fn list(&self, protocol: Protocol) -> Result<(AnswerKind, Answer), (u16, String)> {
         let openai =
             protocol == Protocol::ChatCompletions && self.only == Some(Protocol::Responses);
-        match openai || self.only.is_none_or(|only| only == protocol) {
-            true => Ok((AnswerKind::Models, models(protocol))),
-            false => Err((404, served(self.only))),
+        if openai || self.only.is_none_or(|only| only == protocol) {
+            Ok((AnswerKind::Models, models(protocol)))
+        } else {
+            Err((404, served(self.only)))
         }
     }
 
@@ -270,9 +271,10 @@ impl Player {
     fn next(&self) -> (usize, Option<Reply>, usize) {
         let replies = self.replies.lock();
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
-        let number = match self.repeats {
-            true => asked.checked_rem(replies.len()).unwrap_or(0),
-            false => asked,
+        let number = if self.repeats {
+            asked.checked_rem(replies.len()).unwrap_or(0)
+        } else {
+            asked
         };
         (number, replies.get(number).cloned(), replies.len())
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::server::{Answer, ReceivedRequest};
@@ -17,7 +17,7 @@ use crate::server::{Answer, ReceivedRequest};
 /// assert_eq!(Protocol::ChatCompletions.to_string(), "chat_completions");
 /// assert_eq!(Protocol::ALL.len(), 5);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Protocol {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::protocol::Protocol;
@@ -10,30 +10,19 @@ use super::usage::Usage;
 
 /// One reply of a model: reasoning, text and calls. See the [module](super) for its form in files and in each protocol.
 #[must_use = "a reply does nothing until a server gives it"]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Reply {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refusal: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) calls: Vec<Call>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) call_ids: Option<bool>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) blocks: BTreeMap<Protocol, Vec<Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) blocked: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) phase: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finish: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Usage>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pieces: Option<usize>,
 }
 
@@ -50,10 +39,9 @@ pub struct Reply {
 /// # let _ = reply;
 /// ```
 #[must_use = "a call does nothing until it is part of a reply"]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     pub(super) name: String,
     #[serde(default = "no_arguments")]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::player::Player;
 use super::reply::Reply;
@@ -20,7 +20,7 @@ use crate::server::Server;
 /// assert!(server.url().starts_with("http://127.0.0.1:"));
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Script(Vec<Reply>);
 

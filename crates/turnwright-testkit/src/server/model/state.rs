@@ -38,12 +38,12 @@ pub(super) fn issue(kind: &str, server: &str, number: usize, about: &[&str]) -> 
 pub(super) fn check(kind: &str, server: &str, state: &str, about: &[&str]) -> Result<(), String> {
     let digest = own(kind, server, state)
         .ok_or_else(|| format!("`{state}` was not issued by this server ({server})"))?;
-    match digest == format!("{:016x}", self::digest(about)) {
-        true => Ok(()),
-        false => Err(format!(
+    if digest != format!("{:016x}", self::digest(about)) {
+        return Err(format!(
             "`{state}` was returned with other content than it was issued for"
-        )),
+        ));
     }
+    Ok(())
 }
 
 /// Returns the digest of a string of this server.

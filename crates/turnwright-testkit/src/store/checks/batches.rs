@@ -5,7 +5,7 @@ use turnwright_core::store::{Batch, BatchId, Revision, Store as _, StoreExt as _
 
 use super::races::{join, on_thread};
 use crate::store::chat::Chat;
-use crate::store::failing::{Fail, FailingLayer};
+use crate::store::failing::{Fail, FailingStore};
 use crate::store::outcome::{Outcome, ensure, same};
 use crate::store::sample::note;
 
@@ -92,8 +92,8 @@ pub(super) async fn at_once(chat: Chat) -> Outcome {
 
 pub(super) async fn lost_answers(chat: Chat) -> Outcome {
     for (n, fail) in (1..).zip([Fail::After, Fail::Before].into_iter().cycle().take(10)) {
-        let failing = FailingLayer::store(chat.store.clone());
-        failing.layer.fail_call(1, fail);
+        let failing = FailingStore::new(chat.store.clone());
+        failing.fail_call(1, fail);
         let batch = Batch::new().put(note(&n.to_string(), "x")?);
         let batch = batch.expect(Revision(n - 1)).fencing_token(n);
         let lost = failing.apply(&chat.id, batch.clone()).await;

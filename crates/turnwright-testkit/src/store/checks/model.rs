@@ -99,9 +99,10 @@ impl Random {
         let mut batch = Batch::new();
         for _ in 0..self.below(5) {
             let kind = self.kind();
-            batch = match self.one_in(4) {
-                true => batch.delete(kind, self.id(kind)),
-                false => batch.put(self.record()?),
+            batch = if self.one_in(4) {
+                batch.delete(kind, self.id(kind))
+            } else {
+                batch.put(self.record()?)
             };
         }
         batch.expect = self.maybe(|random| Revision(revision.0 + random.below(2)));
@@ -199,12 +200,11 @@ pub(super) async fn random_operations(chat: Chat) -> Outcome {
             if random.one_in(3)
                 && let Some((conversation_id, batch)) = random.0.pick(&applied)
             {
-                match random.one_in(3) {
-                    false => pair.apply(conversation_id, batch).await?,
-                    true => {
-                        let other = random.batch(Revision(0))?.put(note("other", "x")?);
-                        pair.apply(conversation_id, &other.id(batch.id)).await?;
-                    }
+                if !random.one_in(3) {
+                    pair.apply(conversation_id, batch).await?;
+                } else {
+                    let other = random.batch(Revision(0))?.put(note("other", "x")?);
+                    pair.apply(conversation_id, &other.id(batch.id)).await?;
                 }
             }
             pair.compare(&mut random).await?;

@@ -221,9 +221,10 @@ async fn stream_of_gemini_without_server_sent_events_is_an_array() {
 async fn player_reports_answers_and_can_repeat() {
     let replies = || Script::new([model::text("one", 1), model::text("two", 1)]);
     for repeats in [false, true] {
-        let player = match repeats {
-            true => replies().player().repeat(),
-            false => replies().player(),
+        let player = if repeats {
+            replies().player().repeat()
+        } else {
+            replies().player()
         };
         let player = Arc::new(player);
         let (playing, seen) = (Arc::clone(&player), Arc::new(Mutex::new(Vec::new())));
@@ -244,15 +245,12 @@ async fn player_reports_answers_and_can_repeat() {
         ask(server.address(), "not json", ALL).await;
         assert_eq!(player.remaining(), 0);
         let third = message[2].json();
-        let expected = match repeats {
-            true => {
-                assert_eq!(third["choices"][0]["message"]["content"], "one");
-                "Reply { number: 0, streamed: false }"
-            }
-            false => {
-                assert_eq!(third["error"]["type"], "script_ended");
-                "Ended"
-            }
+        let expected = if repeats {
+            assert_eq!(third["choices"][0]["message"]["content"], "one");
+            "Reply { number: 0, streamed: false }"
+        } else {
+            assert_eq!(third["error"]["type"], "script_ended");
+            "Ended"
         };
         assert_eq!(
             *seen.lock(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turnwright_core::spool::Spool;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -9,8 +10,7 @@ use turnwright_core::record::{ByteResolver, Record, RecordKind};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
     Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundConversation,
-    FoundTurn, Layered, Loaded, MemoryStore, Query, Revision, Store, StoreError, StoreLayer,
-    TurnFilter,
+    FoundTurn, Loaded, MemoryStore, Query, Revision, Store, StoreError, TurnFilter,
 };
 use turnwright_testkit::store::{Report, try_conformance};
 
@@ -49,7 +49,7 @@ enum Defect {
     OldInfos,
 }
 
-struct DefectiveStore(Defect, AtomicUsize);
+struct DefectiveStore(Defect, AtomicUsize, MemoryStore);
 
 impl DefectiveStore {
     fn named(&self, conversation_id: &ConversationId) -> ConversationId {
@@ -87,10 +87,9 @@ impl DefectiveStore {
 }
 
 #[async_trait]
-impl StoreLayer for DefectiveStore {
+impl Store for DefectiveStore {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         mut batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -104,7 +103,7 @@ impl StoreLayer for DefectiveStore {
                     .retain(|change| !is_info(change) || matches!(change, Change::Put(_)));
             }
             Defect::BatchIdsAlone => {
-                return match store.apply(&conversation_id, batch).await {
+                return match self.2.apply(&conversation_id, batch).await {
                     Err(error) if error.is_batch_id_reused() => Ok(Revision(1)),
                     applied => applied,
                 };
@@ -112,14 +111,14 @@ impl StoreLayer for DefectiveStore {
             Defect::NoExpect => batch.expect = None,
             Defect::NoFence => batch.fencing_token = None,
             Defect::ExpectBeforeFence => {
-                let there = store.load(&conversation_id, &Query::all()).await?.revision;
+                let there = self.2.load(&conversation_id, &Query::all()).await?.revision;
                 if batch.expect.is_some_and(|expected| expected != there) {
                     return Err(StoreError::conflict(there));
                 }
             }
             Defect::LookThenWrite => {
                 if let Some(expected) = batch.expect.take() {
-                    let there = store.load(&conversation_id, &Query::all()).await?.revision;
+                    let there = self.2.load(&conversation_id, &Query::all()).await?.revision;
                     if there != expected {
                         return Err(StoreError::conflict(there));
                     }
@@ -139,7 +138,7 @@ impl StoreLayer for DefectiveStore {
                     let mut single = batch.clone();
                     single.changes.push(change);
                     single.id = BatchId::random();
-                    revision = store.apply(&conversation_id, single).await?;
+                    revision = self.2.apply(&conversation_id, single).await?;
                 }
                 return Ok(revision);
             }
@@ -149,12 +148,12 @@ impl StoreLayer for DefectiveStore {
                 );
                 if let Some(first) = unwritable {
                     batch.changes.truncate(first);
-                    store.apply(&conversation_id, batch).await?;
+                    self.2.apply(&conversation_id, batch).await?;
                     return Err(StoreError::failed("the record cannot be written"));
                 }
             }
             Defect::NothingForEmpty if batch.changes.is_empty() => {
-                return Ok(store.load(&conversation_id, &Query::all()).await?.revision);
+                return Ok(self.2.load(&conversation_id, &Query::all()).await?.revision);
             }
             _ => {}
         }
@@ -163,12 +162,11 @@ impl StoreLayer for DefectiveStore {
                 *record = self.stored(record.clone());
             }
         }
-        store.apply(&conversation_id, batch).await
+        self.2.apply(&conversation_id, batch).await
     }
 
     async fn load(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
@@ -176,7 +174,7 @@ impl StoreLayer for DefectiveStore {
         if self.0 == Defect::NoLimit {
             query.limit = None;
         }
-        let mut loaded = store.load(&self.named(conversation_id), &query).await?;
+        let mut loaded = self.2.load(&self.named(conversation_id), &query).await?;
         if self.0 == Defect::Backwards {
             loaded.records.reverse();
         }
@@ -188,13 +186,12 @@ impl StoreLayer for DefectiveStore {
 
     async fn conversations(
         &self,
-        store: &dyn Store,
         filter: &ConversationFilter,
     ) -> Result<Vec<FoundConversation>, StoreError> {
         let mut filter = filter.clone();
         if self.0 == Defect::PatternPrefix {
             let prefix = filter.prefix.take().unwrap_or_default();
-            let mut found = store.conversations(&filter).await?;
+            let mut found = self.2.conversations(&filter).await?;
             found.retain(|one| {
                 let name: String = one
                     .id
@@ -215,7 +212,7 @@ impl StoreLayer for DefectiveStore {
             Defect::LabelPattern => filter.labels.retain(|(_, value)| value != "%"),
             _ => {}
         }
-        let mut found = store.conversations(&filter).await?;
+        let mut found = self.2.conversations(&filter).await?;
         match self.0 {
             Defect::ScopesUnsorted => found.sort_by_key(|one| one.id.as_str().to_lowercase()),
             Defect::NoInfos => found.iter_mut().for_each(|one| one.info = None),
@@ -224,16 +221,12 @@ impl StoreLayer for DefectiveStore {
         Ok(found)
     }
 
-    async fn find_turns(
-        &self,
-        store: &dyn Store,
-        filter: &TurnFilter,
-    ) -> Result<Vec<FoundTurn>, StoreError> {
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
         let mut filter = filter.clone();
         if self.0 == Defect::NoTurnCursor {
             filter.after = None;
         }
-        let mut found = store.find_turns(&filter).await?;
+        let mut found = self.2.find_turns(&filter).await?;
         match self.0 {
             Defect::TurnsUnsorted => found.sort_by_key(|turn| turn.conversation.clone()),
             Defect::NoLeases => found.iter_mut().for_each(|turn| turn.lease = None),
@@ -245,14 +238,13 @@ impl StoreLayer for DefectiveStore {
 
     async fn changed(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         since: Revision,
     ) -> Result<Changes, StoreError> {
         let conversation_id = self.named(conversation_id);
-        let all = store.load(&conversation_id, &Query::all()).await?;
+        let all = self.2.load(&conversation_id, &Query::all()).await?;
         Ok(
-            match (self.0, store.changed(&conversation_id, since).await?) {
+            match (self.0, self.2.changed(&conversation_id, since).await?) {
                 (Defect::NoDeletions, Changes::Since { put, .. }) => Changes::Since {
                     put,
                     deleted: Vec::new(),
@@ -268,11 +260,27 @@ impl StoreLayer for DefectiveStore {
             },
         )
     }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.2.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.2.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.2.spool()
+    }
 }
 
 async fn report(defect: Defect) -> Report {
-    let liar = || DefectiveStore(defect, AtomicUsize::new(0));
-    try_conformance(async || Layered::new(liar(), MemoryStore::default())).await
+    let liar = || DefectiveStore(defect, AtomicUsize::new(0), MemoryStore::default());
+    try_conformance(async || liar()).await
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use turnwright_core::record::Memory;
 use turnwright_core::store::{
     Batch, ConversationId, MemoryStore, Query, Store as _, StoreExt as _,
 };
-use turnwright_testkit::store::{Fail, FailingLayer};
+use turnwright_testkit::store::{Fail, FailingStore};
 
 fn note(id: &str) -> Batch {
     Batch::new().put(Memory::new("x").id(id).build().unwrap())
@@ -11,8 +11,9 @@ fn note(id: &str) -> Batch {
 #[tokio::test]
 async fn every_nth_call_fails_before_or_after_its_effect() {
     for (fail, saved) in [(Fail::Before, 4), (Fail::After, 6)] {
-        let store = FailingLayer::store(MemoryStore::default());
-        store.layer.fail_each(3, fail);
+        let inner = MemoryStore::default();
+        let store = FailingStore::new(inner.clone());
+        store.fail_each(3, fail);
         let conversation_id = ConversationId::new("s");
         let mut failed = Vec::new();
         for n in 1..=6 {
@@ -26,31 +27,27 @@ async fn every_nth_call_fails_before_or_after_its_effect() {
         }
         assert_eq!(failed, [3, 6]);
         assert_eq!(
-            (
-                store.layer.calls(),
-                store.layer.failed(),
-                store.layer.applied()
-            ),
+            (store.calls(), store.failed(), store.applied()),
             (6, 2, saved)
         );
-        let there = store.store.records(&conversation_id).await.unwrap();
+        let there = inner.records(&conversation_id).await.unwrap();
         assert_eq!(there.len() as u64, saved);
     }
 }
 
 #[tokio::test]
 async fn single_call_fails_for_every_operation() {
-    let store = FailingLayer::store(MemoryStore::default());
+    let store = FailingStore::new(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
-    store.layer.fail_call(2, Fail::Before);
+    store.fail_call(2, Fail::Before);
     assert!(store.apply(&conversation_id, note("a")).await.is_ok());
     assert!(store.load(&conversation_id, &Query::all()).await.is_err());
     assert!(store.load(&conversation_id, &Query::all()).await.is_ok());
-    store.layer.fail_call(1, Fail::After);
+    store.fail_call(1, Fail::After);
     assert!(store.conversations(&Default::default()).await.is_err());
-    store.layer.fail_each(1, Fail::Before);
+    store.fail_each(1, Fail::Before);
     assert!(store.conversations(&Default::default()).await.is_err());
-    store.layer.stop_failing();
+    store.stop_failing();
     let listed = store.conversations(&Default::default()).await.unwrap();
     let listed: Vec<_> = listed.into_iter().map(|found| found.id).collect();
     assert_eq!(listed, [conversation_id]);
@@ -58,8 +55,8 @@ async fn single_call_fails_for_every_operation() {
 
 #[tokio::test]
 async fn errors_of_the_store_are_passed_through() {
-    let store = FailingLayer::store(MemoryStore::default());
-    store.layer.fail_each(1, Fail::After);
+    let store = FailingStore::new(MemoryStore::default());
+    store.fail_each(1, Fail::After);
     let batch = note("a").expect(turnwright_core::store::Revision(9));
     let error = store
         .apply(&ConversationId::new("s"), batch)
@@ -70,7 +67,7 @@ async fn errors_of_the_store_are_passed_through() {
 
 #[tokio::test]
 async fn paging_continues_after_a_failure() {
-    let store = FailingLayer::store(MemoryStore::default());
+    let store = FailingStore::new(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     for n in 0..10 {
         store
@@ -78,7 +75,7 @@ async fn paging_continues_after_a_failure() {
             .await
             .unwrap();
     }
-    store.layer.fail_each(2, Fail::After);
+    store.fail_each(2, Fail::After);
     let mut pages = store.pages(&conversation_id, Query::all()).size(3);
     let (mut found, mut failures) = (Vec::new(), 0);
     while let Some(next) = pages.next().await {

@@ -210,9 +210,10 @@ impl Store for JsonStore {
                 && query.ids.as_ref().is_none_or(|ids| ids.contains(&row.id))
         });
         let most = query.limit.unwrap_or(usize::MAX);
-        let mut found: Vec<_> = match query.newest {
-            true => found.rev().take(most).collect(),
-            false => found.take(most).collect(),
+        let mut found: Vec<_> = if query.newest {
+            found.rev().take(most).collect()
+        } else {
+            found.take(most).collect()
         };
         if query.newest {
             found.reverse();

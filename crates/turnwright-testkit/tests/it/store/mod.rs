@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{ConversationId, MemoryStore, Store};
-use turnwright_testkit::store::{FailingLayer, conformance, damage_conformance};
+use turnwright_testkit::store::{FailingStore, conformance, damage_conformance};
 
 use json::JsonStore;
 
@@ -48,5 +48,5 @@ async fn store_that_hides_damage_fails() {
 
 #[tokio::test]
 async fn failing_store_passes_while_it_does_not_fail() {
-    conformance(async || FailingLayer::store(JsonStore::default())).await;
+    conformance(async || FailingStore::new(JsonStore::default())).await;
 }

@@ -4,7 +4,6 @@ mod cost;
 mod hint;
 mod layout;
 mod locate;
-mod pattern;
 mod records;
 
 use std::fmt;
@@ -79,7 +78,7 @@ impl JsonPath {
             return Err(Fault::new(MAX_LEN, message));
         }
         let path = JsonPath::within_bounds(text)?;
-        pattern::check(text)?;
+        cost::check_patterns(text)?;
         match path.layout.unseen_index {
             Some(at) => Err(Fault::new(
                 at,
@@ -92,7 +91,7 @@ impl JsonPath {
     /// Checks the nesting before parsing, because the parser is recursive and its time doubles with every nested filter.
     fn within_bounds(text: &str) -> Result<Self, Fault> {
         let layout = Layout {
-            patterns: pattern::count(text),
+            patterns: cost::count_patterns(text),
             ..Layout::of(text)?
         };
         let parsed = serde_json_path::JsonPath::parse(text);

@@ -7,24 +7,13 @@ use super::*;
 use crate::artifact::markdown::queries::{CodeBlocks, Headings, Listed, OnLines, SectionOf};
 use crate::schema::Schema;
 
-/// The values of `start=` and `skip=` in the notes.
-fn next(reply: &str) -> Option<(u64, u64)> {
-    let note = reply
-        .lines()
-        .rev()
-        .find(|line| line.starts_with('[') && line.contains("continue with start="))?;
-    let number = |key: &str| {
-        let digits = note.split(key).nth(1)?;
-        digits
-            .split(|c: char| !c.is_ascii_digit())
-            .next()?
-            .parse()
-            .ok()
-    };
-    Some((
-        number("continue with start=")?,
-        number("skip=").unwrap_or(0),
-    ))
+/// The argument that continues after a page, by its note.
+fn next(reply: &str) -> Option<(&str, u64)> {
+    let notes = reply.lines().rev().filter(|line| line.starts_with('['));
+    let mut rest = notes.filter_map(|note| note.split("continue with ").nth(1));
+    let (key, value) = rest.find_map(|rest| rest.split_once('='))?;
+    let digits = value.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((key, digits.parse().ok()?))
 }
 
 /// All pages of a tool's answers, without the notes.
@@ -40,19 +29,11 @@ async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec
                 .filter(|line| !line.starts_with('['))
                 .map(str::to_owned),
         );
-        let Some((start, skip)) = next(&page) else {
+        let Some((key, value)) = next(&page) else {
             return (reply, pages);
         };
-        let before = (args["start"].as_u64(), args["skip"].as_u64());
-        assert_ne!(
-            before,
-            (Some(start), Some(skip)),
-            "the next page is another one: {page}"
-        );
-        args["start"] = start.into();
-        if name != "artifact_md_text" {
-            args["skip"] = skip.into();
-        }
+        assert!(args[key] != value, "the next page is another one: {page}");
+        args[key] = value.into();
     }
 }
 
@@ -104,7 +85,7 @@ async fn a_note_has_the_number_of_items_and_how_to_continue() {
     assert!(reply.starts_with("lines 0..1: ## A heading of some length (section: lines 0..1)\n"));
     assert!(
         reply.ends_with(
-            "[headings 1 to 8 of 30; continue with start=8 and the same other arguments]"
+            "[headings 1 to 8 of 30; continue with skip=8 and the same other arguments]"
         ),
         "{reply}"
     );
@@ -169,11 +150,11 @@ async fn a_truncated_section_or_block_says_how_to_read_the_rest() {
     assert!(reply.contains(&rest), "{reply}");
     assert!(
         reply.contains(
-            "[code blocks 1 to 1 of 2; continue with start=206 and the same other arguments]"
+            "[code blocks 1 to 1 of 2; continue with skip=1 and the same other arguments]"
         ),
         "{reply}"
     );
-    let reply = asked(&artifact, "artifact_md_code_blocks", json!({"start": 206}))
+    let reply = asked(&artifact, "artifact_md_code_blocks", json!({"skip": 1}))
         .await
         .unwrap();
     assert_eq!(reply, "lines 206..209:\nlast");
@@ -189,7 +170,7 @@ async fn a_line_longer_than_a_page_is_truncated_with_a_note() {
         reply.contains("line 2 is truncated after 510 bytes"),
         "{reply}"
     );
-    assert_eq!(next(&reply), Some((3, 0)));
+    assert_eq!(next(&reply), Some(("start", 3)));
     let artifact = small(format!("{}\n===\n", "é".repeat(2000)));
     let reply = asked(&artifact, "artifact_md_section", json!({"line": 1}))
         .await

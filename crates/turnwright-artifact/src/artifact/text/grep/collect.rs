@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::long_line::LongLine;
+use super::blocks::LongLine;
 use super::matches::{FoundLine, Matches};
 use super::pattern::Pattern;
 use crate::artifact::ArtifactRead;

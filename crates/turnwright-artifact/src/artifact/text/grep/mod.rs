@@ -3,7 +3,6 @@
 mod blocks;
 mod collect;
 mod context;
-mod long_line;
 mod matches;
 mod pattern;
 

@@ -13,7 +13,7 @@ fn every_change_completes_those_who_wait_for_one() {
         |registry| drop(registry.register_overwriting(plain("b"))),
         |registry| drop(registry.unregister("b")),
         |registry| assert!(registry.hide("a")),
-        |registry| assert!(registry.unhide("a")),
+        |registry| assert!(registry.reveal("a")),
     ];
     for change in changes {
         // Changes before the first poll count.

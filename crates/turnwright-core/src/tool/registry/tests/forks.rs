@@ -52,7 +52,7 @@ enum Step {
     Overwrite(usize, u32, bool),
     Unregister(usize),
     Hide(usize),
-    Unhide(usize),
+    Reveal(usize),
     Prune,
     Fork,
     MergeInto(usize),
@@ -65,7 +65,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         2 => (name.clone(), 0..9u32, any::<bool>()).prop_map(|(n, f, e)| Step::Overwrite(n, f, e)),
         2 => name.clone().prop_map(Step::Unregister),
         2 => name.clone().prop_map(Step::Hide),
-        1 => name.prop_map(Step::Unhide),
+        1 => name.prop_map(Step::Reveal),
         1 => Just(Step::Prune),
         3 => Just(Step::Fork),
         1 => (0..8usize).prop_map(Step::MergeInto),
@@ -100,11 +100,17 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
             let there = model.at(NAMES[*name]).map(|there| there.3 = true).is_some();
             assert_eq!(registry.hide(NAMES[*name]), there);
         }
-        Step::Unhide(name) => {
-            let was = model
-                .at(NAMES[*name])
-                .is_some_and(|there| std::mem::take(&mut there.3));
-            assert_eq!(registry.unhide(NAMES[*name]), was);
+        Step::Reveal(name) => {
+            let at = model
+                .0
+                .iter()
+                .position(|tool| tool.0 == NAMES[*name] && tool.3);
+            assert_eq!(registry.reveal(NAMES[*name]), at.is_some());
+            if let Some(at) = at {
+                let mut tool = model.0.remove(at);
+                tool.3 = false;
+                model.0.push(tool);
+            }
         }
         Step::Prune => {
             let ephemeral = model.0.iter().filter(|tool| tool.2).count();

@@ -149,7 +149,7 @@ fn visibility_belongs_to_the_name() {
 
     assert!(registry.hide("a") && registry.hide("c"));
     assert_eq!(names(&hidden(&registry)), ["a", "c"]);
-    assert!(registry.unhide("a") && !registry.unhide("a"));
+    assert!(registry.reveal("a") && !registry.reveal("a"));
     assert!(!registry.is_hidden("missing"));
 }
 

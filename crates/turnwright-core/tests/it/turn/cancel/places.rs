@@ -29,9 +29,10 @@ async fn a_turn_is_cancelled_in_its_dispatch_middleware() {
                     reached.notify_one();
                     std::future::pending()
                 };
-                match output {
-                    true => builder.dispatch_output(waits),
-                    false => builder.dispatch_input(waits),
+                if output {
+                    builder.dispatch_output(waits)
+                } else {
+                    builder.dispatch_input(waits)
                 }
             });
             let outcome = scene.call_off(way).await;
@@ -99,16 +100,18 @@ async fn a_turn_is_cancelled_at_a_gate() {
                     let gate = gate.clone();
                     async move { Ok::<_, ToolError>(ctx.wait_for(gate).await?.to_string()) }
                 });
-                match in_handler {
-                    true => builder.tool(ask.build()),
-                    false => builder.turn_input(middleware),
+                if in_handler {
+                    builder.tool(ask.build())
+                } else {
+                    builder.turn_input(middleware)
                 }
             });
             let outcome = scene.call_off(way).await;
             scene.assert_clean(way, outcome.as_ref()).await;
-            match in_handler {
-                true => assert_eq!(ledger(&*scene.store, "c").await.len(), 1),
-                false => assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"], "{way:?}"),
+            if in_handler {
+                assert_eq!(ledger(&*scene.store, "c").await.len(), 1);
+            } else {
+                assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"], "{way:?}");
             }
             assert_eq!(scene.observed.of("turnGateClosed")[0]["how"], "aborted");
         }

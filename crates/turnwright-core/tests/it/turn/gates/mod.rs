@@ -184,9 +184,10 @@ async fn a_gate_fails_immediately_if_no_one_can_answer() {
             .tool(waiting(gate(), Duration::ZERO).build())
             .build()
             .unwrap();
-        let outcome = match consumed {
-            true => runner.start("go").await,
-            false => runner.run("go").await,
+        let outcome = if consumed {
+            runner.start("go").await
+        } else {
+            runner.run("go").await
         };
         assert_eq!(notes.all(), ["E_LLM_EXECUTION_GATE_NOT_SUPPORTED"]);
         assert!(outcome.is_answered());
@@ -238,9 +239,10 @@ async fn time_at_a_gate_does_not_count_towards_the_timeout_of_the_tool() {
         };
         let (outcome, ()) = tokio::join!(turn.outcome(), answer);
         let text = texts(&outcome).await.remove(0);
-        match in_time {
-            true => assert_eq!(text, r#"{"street":"Elm"}"#),
-            false => assert!(text.starts_with("The call timed out after 1s."), "{text}"),
+        if in_time {
+            assert_eq!(text, r#"{"street":"Elm"}"#);
+        } else {
+            assert!(text.starts_with("The call timed out after 1s."), "{text}");
         }
     }
 }

@@ -69,9 +69,10 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
         let turn = runner(waits()).start("go");
         let waiting = tokio::spawn(next_of(turn.gates()));
         reached.notified().await;
-        match dropped {
-            true => drop(turn.cancel_on_drop()),
-            false => turn.cancel().unwrap(),
+        if dropped {
+            drop(turn.cancel_on_drop());
+        } else {
+            turn.cancel().unwrap();
         }
         assert!(waiting.await.unwrap().is_none());
     }

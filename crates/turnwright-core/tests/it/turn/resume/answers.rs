@@ -1,6 +1,6 @@
 //! A process that dies while an answer is decided on.
 
-use super::every_write::{Dies, DyingStore, live_until};
+use super::every_write::{Deadly, Dies, live_until};
 use super::*;
 use turnwright_core::Message;
 
@@ -25,7 +25,7 @@ async fn judge(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), 
     }
 }
 
-fn deciding(world: &World, store: DyingStore) -> TurnRunner {
+fn deciding(world: &World, store: Deadly) -> TurnRunner {
     let notes = world.runs.clone();
     let counted = move |ctx: DispatchContext| {
         notes.note("asked");

@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 use turnwright_core::record::RecordKind;
+use turnwright_core::spool::Spool;
 use turnwright_core::store::MemoryStore;
 use turnwright_core::store::Store;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, StoreError, TurnFilter,
+};
 
 use super::*;
 use turnwright_core::store::DamagedRecord;
 
 /// A store in which some records are damaged until they are written again.
-type DamagedStore = Layered<Damaged, Arc<MemoryStore>>;
-
 #[derive(Clone, Default)]
 struct Damaged {
+    store: Arc<MemoryStore>,
     records: Arc<Mutex<Vec<(RecordKind, String)>>>,
 }
 
@@ -22,9 +26,10 @@ impl Damaged {
     }
 
     /// Damages all records of a kind.
-    async fn damage_all(&self, store: &MemoryStore, kind: RecordKind) {
+    async fn damage_all(&self, kind: RecordKind) {
         let query = Query::all().kind(kind);
-        let found = store
+        let found = self
+            .store
             .load(&ConversationId::new(TALK), &query)
             .await
             .unwrap();
@@ -35,10 +40,9 @@ impl Damaged {
 }
 
 #[async_trait]
-impl StoreLayer for Damaged {
+impl Store for Damaged {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
@@ -50,7 +54,7 @@ impl StoreLayer for Damaged {
                 _ => None,
             })
             .collect();
-        let revision = store.apply(conversation_id, batch).await?;
+        let revision = self.store.apply(conversation_id, batch).await?;
         let mut damaged = self.records.lock();
         damaged.retain(|record| !written.contains(record));
         Ok(revision)
@@ -58,29 +62,64 @@ impl StoreLayer for Damaged {
 
     async fn load(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        let mut loaded = store.load(conversation_id, query).await?;
+        let mut loaded = self.store.load(conversation_id, query).await?;
         let damaged = self.records.lock();
         for one in std::mem::take(&mut loaded.records) {
             let (kind, id) = (one.record.kind(), one.record.id().to_owned());
-            match damaged.contains(&(kind, id.clone())) {
-                false => loaded.records.push(one),
-                true => loaded.damaged.push(DamagedRecord::new(
+            if damaged.contains(&(kind, id.clone())) {
+                loaded.damaged.push(DamagedRecord::new(
                     one.position,
                     Some(kind),
                     id,
                     "its text is not what was written",
-                )),
+                ));
+            } else {
+                loaded.records.push(one);
             }
         }
         Ok(loaded)
     }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
+    }
 }
 
-fn runner(store: &DamagedStore, model: &ScriptedModel) -> TurnRunnerBuilder {
+fn runner(store: &Damaged, model: &ScriptedModel) -> TurnRunnerBuilder {
     turnwright_core::runner(model.clone()).storage(storage_of(store.clone()))
 }
 
@@ -90,14 +129,14 @@ fn more() -> TurnInput {
 
 #[tokio::test]
 async fn a_conversation_continues_without_damaged_records_and_warns() {
-    let store = DamagedStore::default();
+    let store = Damaged::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
     let observed = Observed::default();
     let runner = runner(&store, &model).observer(observed.observer());
     let runner = runner.build().unwrap();
     let first = runner.run(go_input()).await;
     let message = first.records[0].clone();
-    store.layer.damage(RecordKind::Message, message.id());
+    store.damage(RecordKind::Message, message.id());
     let outcome = runner.run(more()).await;
     assert_eq!(outcome.text, "two");
     // The answer of the first turn, and the new message.
@@ -133,7 +172,7 @@ async fn a_conversation_continues_without_damaged_records_and_warns() {
 /// Its holder may be alive. The new turn waits for it, and the store rejects it afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_damaged_lease_is_taken_over_and_its_holder_is_rejected() {
-    let store = DamagedStore::default();
+    let store = Damaged::default();
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let slow = {
         let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
@@ -152,7 +191,7 @@ async fn a_damaged_lease_is_taken_over_and_its_holder_is_rejected() {
     let holder = holder.lease(Duration::from_secs(3_600)).build().unwrap();
     let held = holder.start(go_input());
     reached.notified().await;
-    store.layer.damage(RecordKind::Lease, record::Lease::ID);
+    store.damage(RecordKind::Lease, record::Lease::ID);
     let other = runner(&store, &answers()).lease(Duration::from_secs(30));
     let other = other.build().unwrap();
     let begun = tokio::time::Instant::now();
@@ -170,12 +209,12 @@ async fn a_damaged_lease_is_taken_over_and_its_holder_is_rejected() {
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_whose_lease_was_damaged_keeps_it() {
-    let store = DamagedStore::default();
+    let store = Damaged::default();
     let damage = store.clone();
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
         let damage = damage.clone();
         async move {
-            damage.layer.damage(RecordKind::Lease, record::Lease::ID);
+            damage.damage(RecordKind::Lease, record::Lease::ID);
             ctx.ensure_lease().await?;
             assert!(
                 damage.lease(ctx.conversation_id()).await.is_ok(),
@@ -191,11 +230,11 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
 
 #[tokio::test]
 async fn a_damaged_turn_is_not_resumed_and_the_conversation_continues() {
-    let store = DamagedStore::default();
+    let store = Damaged::default();
     let model = ScriptedModel::new([Step::fail("a"), Step::say("All is well.")]);
     let runner = runner(&store, &model).build().unwrap();
     runner.run(go_input()).await;
-    store.layer.damage(RecordKind::Turn, TURN);
+    store.damage(RecordKind::Turn, TURN);
     let error = runner
         .resume(TurnInput::resume(TURN).conversation(TALK))
         .await;
@@ -214,7 +253,7 @@ async fn a_damaged_turn_is_not_resumed_and_the_conversation_continues() {
 #[test]
 fn without_its_ledger_entry_a_call_is_not_run_again() {
     for kind in [RecordKind::Ledger, RecordKind::ToolCall] {
-        let store = DamagedStore::default();
+        let store = Damaged::default();
         let (runs, reached) = (Notes::default(), Arc::new(Notify::new()));
         let pay = {
             let (runs, reached) = (runs.clone(), Arc::clone(&reached));
@@ -231,7 +270,7 @@ fn without_its_ledger_entry_a_call_is_not_run_again() {
         let first = runner(&store, &calls("pay")).tool(Ok(pay.clone())).build();
         World::default().die(&first.unwrap(), &reached);
         process().block_on(async {
-            store.layer.damage_all(&store.store, kind).await;
+            store.damage_all(kind).await;
             let model = answers();
             let second = runner(&store, &model).tool(Ok(pay)).build();
             let second = second.unwrap();

@@ -4,8 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use turnwright_core::record::Record;
+use turnwright_core::spool::Spool;
 use turnwright_core::store::MemoryStore;
 use turnwright_core::store::Store;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, StoreError, TurnFilter,
+};
 use turnwright_core::tool::Concurrency;
 use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
@@ -25,6 +30,7 @@ pub(super) enum Dies {
 
 /// A store whose n-th write is the last that its process makes.
 pub(super) struct Deadly {
+    store: Arc<MemoryStore>,
     writes: AtomicUsize,
     at: usize,
     dies: Dies,
@@ -33,42 +39,81 @@ pub(super) struct Deadly {
 
 impl Deadly {
     /// Creates a store whose write number `at` is the last that its process makes.
-    pub(super) fn store(world: &World, at: usize, dies: Dies, died: &Arc<Notify>) -> DyingStore {
-        let deadly = Deadly {
+    pub(super) fn store(world: &World, at: usize, dies: Dies, died: &Arc<Notify>) -> Self {
+        Deadly {
+            store: Arc::clone(&world.store),
             writes: AtomicUsize::new(0),
             at,
             dies,
             died: Arc::clone(died),
-        };
-        Layered::new(deadly, Arc::clone(&world.store))
+        }
     }
 }
 
 #[async_trait]
-impl StoreLayer for Deadly {
+impl Store for Deadly {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation_id: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
         let write = self.writes.fetch_add(1, Ordering::Relaxed);
         if write != self.at {
-            return store.apply(conversation_id, batch).await;
+            return self.store.apply(conversation_id, batch).await;
         }
         if self.dies == Dies::Fails {
             return Err(StoreError::failed("the disk is full"));
         }
         if self.dies == Dies::After {
-            store.apply(conversation_id, batch).await?;
+            self.store.apply(conversation_id, batch).await?;
         }
         self.died.notify_one();
         std::future::pending().await
     }
-}
 
-/// The store of a process that dies.
-pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
+    }
+}
 
 /// A model that knows only the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
@@ -88,7 +133,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn runner(world: &World, store: DyingStore) -> TurnRunner {
+fn runner(world: &World, store: Deadly) -> TurnRunner {
     turnwright_core::runner(model)
         .storage(storage_of(store))
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
@@ -115,7 +160,7 @@ pub(super) fn live_until(
     world: &World,
     at: usize,
     dies: Dies,
-    runner: impl Fn(&World, DyingStore) -> TurnRunner,
+    runner: impl Fn(&World, Deadly) -> TurnRunner,
 ) -> bool {
     let died = Arc::new(Notify::new());
     let store = Deadly::store(world, at, dies, &died);
@@ -127,9 +172,10 @@ pub(super) fn live_until(
             .find_turns(&TurnFilter::all().turn_id(TURN))
             .await
             .unwrap();
-        let turn = match there.is_empty() {
-            true => runner.start(go_input()),
-            false => runner.resume(TURN).await.unwrap(),
+        let turn = if there.is_empty() {
+            runner.start(go_input())
+        } else {
+            runner.resume(TURN).await.unwrap()
         };
         tokio::select! {
             outcome = turn => !outcome.is_answered(),

@@ -72,7 +72,7 @@ fn an_earlier_approval_with_edits_is_reused() {
                 .build()
         }
     };
-    odd.layer.at = 4;
+    odd.at = 4;
     let first = runner(calls("pay")).storage(storage_of(odd)).tool(pay());
     let first = first.build().unwrap();
     let process_one = process();
@@ -289,23 +289,23 @@ fn a_gate_in_a_handler_waits_again_only_if_the_tool_is_read_only() {
         process().block_on(async {
             let second = world.runner(&answers()).tool(ask()).build().unwrap();
             let turn = second.resume(TURN).await.unwrap();
-            let outcome = match again {
-                true => {
-                    let gates = turn.gates();
-                    assert_eq!(*opened(&gates).await[0].id, *id);
-                    gates.answer(&id, json!("here")).unwrap();
-                    turn.await
-                }
-                false => turn.await,
+            let outcome = if again {
+                let gates = turn.gates();
+                assert_eq!(*opened(&gates).await[0].id, *id);
+                gates.answer(&id, json!("here")).unwrap();
+                turn.await
+            } else {
+                turn.await
             };
             assert!(outcome.is_answered());
             let texts_read = texts(&outcome).await.remove(0);
-            match again {
-                true => assert_eq!(texts_read, "\"here\""),
-                false => assert!(
+            if again {
+                assert_eq!(texts_read, "\"here\"");
+            } else {
+                assert!(
                     texts_read.contains("may not have taken effect"),
                     "{texts_read}"
-                ),
+                );
             }
             assert_eq!(world.runs.all().len(), if again { 2 } else { 1 });
         });

@@ -142,7 +142,7 @@ fn without_an_answer_the_call_stays_unknown() {
 }
 
 #[test]
-fn a_panicking_reconciler_leaves_the_call_unknown() {
+fn a_panicking_reconciler_fails_the_turn_and_the_next_one_closes_the_call() {
     let world = begun();
     process().block_on(async {
         let panics = |_: UnknownCall| async { panic!("on purpose") };
@@ -152,7 +152,12 @@ fn a_panicking_reconciler_leaves_the_call_unknown() {
             found
         });
         let second = world.runner(&answers()).tool(pay.build()).build().unwrap();
-        assert!(second.resume(TURN).await.unwrap().await.is_answered());
+        let outcome = second.resume(TURN).await.unwrap().await;
+        let error = outcome.error().unwrap();
+        assert!(error.message().contains("on purpose"), "{error}");
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
+        assert!(outcome.is_answered());
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
         assert_eq!(world.runs.all().len(), 1);
     });

@@ -127,7 +127,7 @@ fn error_message_is_found_in_any_shape() {
         ("null", "no reason was given"),
         ("{}", "no reason was given"),
         (" \n", "no reason was given"),
-        ("\u{202E}no\u{0}", "\\u{202e}no\\0"),
+        ("\u{202E}no\u{0}", "\\u{202e}no\\u{0}"),
     ] {
         assert_eq!(error_message(body.as_bytes()), message, "{body}");
     }

@@ -90,7 +90,7 @@ fn html_page_is_rejected() {
             error.message(),
             format!(
                 "the response is {content_type}, and a web page, not an answer of a model: this looks like a proxy's login or error page, or the base URL is wrong. It starts with: <!DOCTYPE html> <html>\\u{{7}}{}…",
-                "x".repeat(80 - 23)
+                "x".repeat(80 - 30)
             )
         );
     }

@@ -13,9 +13,12 @@ impl Writer<'_> {
         };
         // Branches that are all objects share names: more than one may match, or match once defaults are filled.
         let objects = self.rng.chance(35);
-        let branch = |writer: &mut Self| match objects {
-            true => Value::Object(writer.object(place.same())),
-            false => writer.schema(place.same()),
+        let branch = |writer: &mut Self| {
+            if objects {
+                Value::Object(writer.object(place.same()))
+            } else {
+                writer.schema(place.same())
+            }
         };
         let mut branches: Vec<Value> = (0..self.rng.between(1, 3)).map(|_| branch(self)).collect();
         if self.rng.chance(20) {
@@ -32,11 +35,11 @@ impl Writer<'_> {
     pub(super) fn all_of(&mut self, place: Place) -> Schema {
         let parts = match self.rng.below(4) {
             0 | 1 => {
-                let first = match self.rng.chance(70) {
-                    true => Value::Object(self.object(place.same())),
-                    false => self
-                        .reference(place.same())
-                        .map_or(Value::Bool(true), Value::Object),
+                let first = if self.rng.chance(70) {
+                    Value::Object(self.object(place.same()))
+                } else {
+                    self.reference(place.same())
+                        .map_or(Value::Bool(true), Value::Object)
                 };
                 vec![first, self.facet(place.same())]
             }
@@ -65,18 +68,23 @@ impl Writer<'_> {
     }
 
     pub(super) fn conditional(&mut self, place: Place) -> Schema {
-        let mut schema = match self.rng.chance(50) {
-            true => self.object(place),
-            false => Schema::new(),
+        let mut schema = if self.rng.chance(50) {
+            self.object(place)
+        } else {
+            Schema::new()
         };
-        let condition = match schema.is_empty() {
-            true => self.schema(place.same()),
-            false => self.facet(place.same()),
+        let condition = if schema.is_empty() {
+            self.schema(place.same())
+        } else {
+            self.facet(place.same())
         };
         schema.insert("if".into(), condition);
-        let consequence = |writer: &mut Self, object: bool| match object {
-            true => writer.facet(place.same()),
-            false => writer.schema(place.same()),
+        let consequence = |writer: &mut Self, object: bool| {
+            if object {
+                writer.facet(place.same())
+            } else {
+                writer.schema(place.same())
+            }
         };
         let object = schema.contains_key("type");
         let both = self.rng.chance(50);

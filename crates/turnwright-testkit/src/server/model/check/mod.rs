@@ -4,21 +4,24 @@ mod anthropic;
 mod chat_completions;
 mod gemini;
 mod ollama;
+mod place;
 mod responses;
 
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
+use std::fmt::Display;
 
 use super::protocol::Protocol;
-use super::state::server_of;
+use super::state::{self, server_of};
 use crate::server::ReceivedRequest;
+
+use place::Place;
 
 /// What is wrong with a request: the status of the answer, and the message.
 pub(super) type Problem = (u16, String);
 
-type Checked = Result<(), Problem>;
+type Checked<T = ()> = Result<T, Problem>;
 
 /// What a server knows about the conversations with it.
 pub(super) struct Known<'a> {
@@ -26,6 +29,13 @@ pub(super) struct Known<'a> {
     pub(super) server: &'a str,
     /// Whether this is the text of a reply that came with a signature of its own. Only Gemini signs texts.
     pub(super) signed: &'a dyn Fn(&str) -> bool,
+}
+
+impl Known<'_> {
+    /// Checks opaque state that came back: see [`state::check`].
+    fn state(&self, kind: &str, state: &str, about: &[&str]) -> Result<(), String> {
+        state::check(kind, self.server, state, about)
+    }
 }
 
 /// Checks a request for a reply by the rules of its protocol. A [`Player`](super::Player) that is strict answers the
@@ -59,6 +69,7 @@ pub(super) fn check_as(
     known: &Known<'_>,
 ) -> Checked {
     let body = request.json().unwrap_or_default();
+    let body = Place::root(&body);
     match protocol {
         Protocol::ChatCompletions => chat_completions::check(&body),
         Protocol::Responses => responses::check(&body, known),
@@ -68,41 +79,12 @@ pub(super) fn check_as(
     }
 }
 
-fn wrong<T>(message: impl Into<String>) -> Result<T, Problem> {
-    Err((400, message.into()))
-}
-
-/// Returns a field that must be a text.
-fn text<'a>(value: &'a Value, name: &str, place: &str) -> Result<&'a str, Problem> {
-    match value.get(name).and_then(Value::as_str) {
-        Some(text) => Ok(text),
-        None => wrong(format!("{place}.{name}: a string is required")),
-    }
-}
-
-/// Returns a field that must be a list.
-fn list<'a>(value: &'a Value, name: &str, place: &str) -> Result<&'a [Value], Problem> {
-    match value.get(name).and_then(Value::as_array) {
-        Some(items) => Ok(items),
-        None => wrong(format!("{place}.{name}: an array is required")),
-    }
-}
-
-/// Returns the items of an optional list.
-fn optional<'a>(value: &'a Value, name: &str, place: &str) -> Result<&'a [Value], Problem> {
-    match value.get(name) {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(_) => list(value, name, place),
-    }
-}
-
-/// Rejects fields that the protocol does not have.
-fn known_fields(value: &Value, names: &[&str], place: &str) -> Checked {
-    let fields = value.as_object().into_iter().flat_map(|map| map.keys());
-    let mut unknown = fields.filter(|name| !names.contains(&name.as_str()));
-    match unknown.next() {
-        Some(name) => wrong(format!("{place}: unknown field `{name}`")),
-        None => Ok(()),
+/// Rejects a request with this message unless the condition holds.
+fn must(holds: bool, message: impl Display) -> Checked {
+    if holds {
+        Ok(())
+    } else {
+        Err((400, message.to_string()))
     }
 }
 
@@ -114,15 +96,15 @@ fn is_plain(name: &str) -> bool {
 
 /// Checks the names of tools: plain, at most this long, and each only once.
 fn tool_names(names: &[&str], longest: usize) -> Checked {
-    for (place, name) in names.iter().enumerate() {
-        if !is_plain(name) || name.len() > longest {
-            return wrong(format!("tools.{place}.name: `{name}` is not a valid name"));
-        }
-        if names.iter().take(place).any(|other| other == name) {
-            return wrong(format!(
-                "tools: tool names must be unique, and `{name}` is not"
-            ));
-        }
+    for (index, name) in names.iter().enumerate() {
+        must(
+            is_plain(name) && name.len() <= longest,
+            format_args!("tools.{index}.name: `{name}` is not a valid name"),
+        )?;
+        must(
+            names.iter().take(index).all(|other| other != name),
+            format_args!("tools: tool names must be unique, and `{name}` is not"),
+        )?;
     }
     Ok(())
 }

@@ -2,102 +2,84 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use super::place::Place;
+use super::{Checked, must, tool_names};
 
-use super::{Checked, Problem, list, optional, text, tool_names, wrong};
-
-/// A call that has no result yet.
-struct Open<'a> {
-    name: &'a str,
-    id: Option<&'a str>,
-}
-
-pub(super) fn check(body: &Value) -> Checked {
-    text(body, "model", "body")?;
-    if !body.get("stream").is_some_and(Value::is_boolean) {
-        return wrong("`stream` must be sent: the server streams without it");
-    }
+pub(super) fn check(body: &Place<'_>) -> Checked {
+    body.text("model")?;
+    must(
+        body.at("stream").value.is_boolean(),
+        "`stream` must be sent: the server streams without it",
+    )?;
     tools(body)?;
+    // The calls that have no result yet.
     let mut open = VecDeque::new();
-    for (number, message) in list(body, "messages", "body")?.iter().enumerate() {
-        let place = format!("messages[{number}]");
-        let role = text(message, "role", &place)?;
+    for message in body.list("messages")? {
+        let role = message.text("role")?;
         match role {
-            "tool" => result(message, &place, open.pop_front())?,
-            "system" | "user" | "assistant" => unanswered(&open)?,
-            _ => return wrong(format!("{place}.role: unknown role `{role}`")),
+            "tool" => result(&message, open.pop_front())?,
+            "system" | "user" | "assistant" => answered(&open)?,
+            _ => return Err(message.problem(format_args!("unknown role `{role}`"))),
         }
         if role == "assistant" {
-            open = calls(message, &place)?;
+            open = calls(&message)?;
         }
-        let thinks = message.get("thinking").is_some();
-        match message.get("content") {
-            Some(Value::String(_)) => {}
-            None if !open.is_empty() || thinks => {}
-            _ => return wrong(format!("{place}.content: a string is required")),
-        }
-        for image in optional(message, "images", &place)? {
-            let is_data = image.as_str().is_some_and(|text| !text.contains(':'));
-            if !is_data {
-                return wrong(format!(
-                    "{place}.images: Base64 without a `data:` prefix is required"
-                ));
-            }
+        let content = message.at("content");
+        let may_be_absent = !open.is_empty() || message.has("thinking");
+        content.must(
+            content.value.is_string() || content.value.is_null() && may_be_absent,
+            "a string is required",
+        )?;
+        for image in message.optional("images")? {
+            let is_data = image.value.as_str().is_some_and(|text| !text.contains(':'));
+            image.must(is_data, "Base64 without a `data:` prefix is required")?;
         }
     }
-    unanswered(&open)
+    answered(&open)
 }
 
-fn unanswered(open: &VecDeque<Open<'_>>) -> Checked {
-    match open.front() {
-        Some(call) => wrong(format!("the call of `{}` has no result", call.name)),
-        None => Ok(()),
-    }
+fn answered(open: &VecDeque<Place<'_>>) -> Checked {
+    let name = open
+        .front()
+        .and_then(|call| call.at("function").str("name"));
+    must(
+        open.is_empty(),
+        format_args!("the call of `{}` has no result", name.unwrap_or_default()),
+    )
 }
 
-fn calls<'a>(message: &'a Value, place: &str) -> Result<VecDeque<Open<'a>>, Problem> {
-    let mut open = VecDeque::new();
-    for call in optional(message, "tool_calls", place)? {
-        let function = call.get("function").unwrap_or(&Value::Null);
-        let name = text(function, "name", &format!("{place}.tool_calls"))?;
-        if !function.get("arguments").is_some_and(Value::is_object) {
-            return wrong(format!("{place}.tool_calls: `arguments` must be an object"));
-        }
-        let id = call.get("id").and_then(Value::as_str);
-        open.push_back(Open { name, id });
+fn calls<'a>(message: &Place<'a>) -> Checked<VecDeque<Place<'a>>> {
+    let calls = message.optional("tool_calls")?;
+    for call in &calls {
+        let function = call.at("function");
+        function.text("name")?;
+        function.object("arguments")?;
     }
-    Ok(open)
+    Ok(calls.into())
 }
 
-fn result(message: &Value, place: &str, call: Option<Open<'_>>) -> Checked {
-    let Some(call) = call else {
-        return wrong(format!("{place}: a result without a call"));
-    };
-    let name = text(message, "tool_name", place)?;
-    if name != call.name {
-        return wrong(format!(
-            "{place}: the result of `{name}` where that of `{}` is due",
-            call.name
-        ));
-    }
-    let id = message.get("tool_call_id").and_then(Value::as_str);
-    match call.id {
-        Some(wanted) if id != Some(wanted) => {
-            wrong(format!("{place}.tool_call_id: `{wanted}` is due"))
-        }
-        _ => Ok(()),
-    }
+fn result(message: &Place<'_>, call: Option<Place<'_>>) -> Checked {
+    let call = call.ok_or_else(|| message.problem("a result without a call"))?;
+    let (name, due) = (
+        message.text("tool_name")?,
+        call.at("function").text("name")?,
+    );
+    message.must(
+        name == due,
+        format_args!("the result of `{name}` where that of `{due}` is due"),
+    )?;
+    let id = call.str("id");
+    message.must(
+        id.is_none() || message.str("tool_call_id") == id,
+        format_args!("tool_call_id: `{}` is due", id.unwrap_or_default()),
+    )
 }
 
-fn tools(body: &Value) -> Checked {
+fn tools(body: &Place<'_>) -> Checked {
     let mut names = Vec::new();
-    for (number, tool) in optional(body, "tools", "body")?.iter().enumerate() {
-        let place = format!("tools[{number}]");
-        if text(tool, "type", &place)? != "function" {
-            return wrong(format!("{place}.type: only `function` is known"));
-        }
-        let function = tool.get("function").unwrap_or(&Value::Null);
-        names.push(text(function, "name", &format!("{place}.function"))?);
+    for tool in body.optional("tools")? {
+        tool.must(tool.kind() == "function", "only `function` is known")?;
+        names.push(tool.at("function").text("name")?);
     }
     tool_names(&names, 128)
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 pub(super) use stream::events;
 
+use super::asked::{Asked, insert};
 use super::reply::Reply;
 use super::usage::Usage;
-use super::write::{Asked, insert};
 
 /// The kind of its opaque state.
 pub(super) const ENCRYPTED: &str = "enc";

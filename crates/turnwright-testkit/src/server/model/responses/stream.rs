@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Moment, items, response, status};
+use crate::server::model::asked::{Asked, Event, insert, merge};
 use crate::server::model::reply::Reply;
-use crate::server::model::write::{Asked, Event, insert, merge};
 
 /// Events with their sequence numbers.
 #[derive(Default)]

@@ -7,9 +7,9 @@ pub(super) mod read;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::asked::Asked;
 use super::protocol::Protocol;
 use super::reply::cut;
-use super::write::Asked;
 use super::{Call, Reply, Script, reasoning, text};
 
 proptest! {
@@ -23,14 +23,13 @@ proptest! {
 }
 
 #[test]
-fn script_round_trips_through_json() {
+fn script_is_read_from_json() {
     let file = json!([
         { "text": "Hello", "pieces": 2 },
         { "reasoning": "Hm.", "calls": [{ "name": "look", "arguments": "{\"a\":" }], "finish": "length" },
         { "text": "Bye", "usage": { "input": 2, "output": 1, "cached": 1 } },
     ]);
-    let script: Script = serde_json::from_value(file.clone()).unwrap();
-    assert_eq!(serde_json::to_value(&script).unwrap(), file);
+    let script: Script = serde_json::from_value(file).unwrap();
     let built = Script::new([
         text("Hello", 2),
         reasoning("Hm.")

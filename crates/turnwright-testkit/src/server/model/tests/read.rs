@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::server::model::asked::{Asked, Event};
 use crate::server::model::protocol::Protocol;
 use crate::server::model::reply::Reply;
-use crate::server::model::write::{Asked, Event};
 
 /// What a reply says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,9 +26,10 @@ pub(crate) fn said(reply: &Reply, asked: &Asked) -> Said {
 
 /// Returns the object that a client has at the end.
 pub(crate) fn whole(reply: &Reply, asked: &Asked) -> Value {
-    match asked.streamed {
-        true => join(asked.protocol, reply.events(asked)),
-        false => reply.object(asked),
+    if asked.streamed {
+        join(asked.protocol, reply.events(asked))
+    } else {
+        reply.object(asked)
     }
 }
 

@@ -163,7 +163,7 @@ async fn a_long_turn_keeps_its_lease() {
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
     assert_eq!(runner.run(go_input()).await.text, "At last.");
     // The start, the answer, the end, and a renewal each second.
-    let writes = odd.layer.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let writes = odd.writes.load(std::sync::atomic::Ordering::Relaxed);
     assert!((95..=105).contains(&writes), "{writes} writes");
     let held = world
         .store
@@ -414,23 +414,28 @@ async fn a_turn_that_waits_for_a_lease_says_so_and_names_the_holder_if_it_fails(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_message_fails_at_once_while_the_same_runner_runs_a_turn() {
+async fn a_second_message_fails_at_once_while_the_same_process_runs_a_turn() {
     let world = World::default();
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("done")]);
-    let runner = world.runner(&model).tool(slow(&reached, &go).build());
-    let runner = runner.build().unwrap();
-    let turn = runner.start(go_input());
+    let storage = storage_of(Arc::clone(&world.store));
+    let first = runner(model).storage(storage.clone());
+    let first = first.tool(slow(&reached, &go).build()).build().unwrap();
+    let other = runner(answers()).storage(storage).build().unwrap();
+    let turn = first.start(go_input());
     reached.notified().await;
-    for input in [TurnInput::new("more").conversation(TALK), go_input()] {
-        let mut second = runner.start(input);
-        let mut names = Vec::new();
-        while let Some(event) = second.next().await {
-            names.push(event.name());
+    let more = || TurnInput::new("more").conversation(TALK);
+    for runner in [&first, &other] {
+        for input in [more(), more().abandon_suspended(), go_input()] {
+            let mut second = runner.start(input);
+            let mut names = Vec::new();
+            while let Some(event) = second.next().await {
+                names.push(event.name());
+            }
+            // Without `leaseWait`, which comes after a second.
+            assert_eq!(names, ["turnStart", "turnEnd"]);
+            assert_eq!(code_of(&second.await), "E_TURN_HELD");
         }
-        // Without `leaseWait`, which comes after a second.
-        assert_eq!(names, ["turnStart", "turnEnd"]);
-        assert_eq!(code_of(&second.await), "E_TURN_HELD");
     }
     go.notify_one();
     assert!(turn.await.is_answered());

@@ -263,6 +263,11 @@ fn the_answered_turn_is_replayed_and_waits_again_if_other_gates_are_open() {
             gates[0].opened_at, two.opened_at,
             "it has been open all the time"
         );
+        assert_eq!(
+            world.runs.all().len(),
+            1,
+            "the first call ran before the second answer"
+        );
 
         let mut turn = runner
             .answer_gate(TALK, &two.id, GateAnswer::approve())
@@ -316,41 +321,88 @@ async fn an_answer_at_a_turn_that_runs_elsewhere_follows_it() {
         tokio::task::yield_now().await;
     }
     let runner = world.paying(&answers()).build().unwrap();
-    let followed = runner
-        .answer_gate(TALK, &gate.id, GateAnswer::approve())
-        .await;
-    assert_eq!(followed.unwrap().await.text, "All is well.");
+    let followed = runner.answer_gate(TALK, &gate.id, GateAnswer::approve());
+    let mut followed = followed.await.unwrap();
+    while followed.next().await.is_some() {}
+    followed.cancel().expect("it has ended: no effect");
+    assert_eq!(followed.activity(), TurnActivity::Ended);
+    assert_eq!(followed.await.text, "All is well.");
     assert!(turn.await.is_answered());
     assert_eq!(world.state().await, ("answered", 1), "it ran once");
+}
+
+/// Starts a turn. Returns it when it waits at its gate.
+async fn waits_at_its_gate(world: &World) -> (Arc<str>, Turn) {
+    let runner = world.paying(&pays()).build().unwrap();
+    let turn = runner.start(go_input());
+    let gate = turn.gates().next().await.unwrap();
+    while world.gate_states().await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    (gate.id, turn)
 }
 
 #[test]
 fn an_answer_at_a_turn_whose_process_died_resumes_it() {
     let world = World::default();
-    let model = ScriptedModel::new([
-        Step::call_tool("pay", r#"{"amount": 7}"#),
-        Step::say("All is well."),
-    ]);
     let first = process();
-    let (gate, turn) = first.block_on(async {
-        let runner = world.paying(&model).build().unwrap();
-        let turn = runner.start(go_input());
-        let gate = turn.gates().next().await.unwrap();
-        while world.gate_states().await.is_empty() {
-            tokio::task::yield_now().await;
-        }
-        (gate, turn)
-    });
+    let (gate, turn) = first.block_on(waits_at_its_gate(&world));
     drop((first, turn));
     process().block_on(async {
         let runner = world.paying(&answers()).build().unwrap();
-        let turn = runner
-            .answer_gate(TALK, &gate.id, GateAnswer::approve())
-            .await;
+        let turn = runner.answer_gate(TALK, &gate, GateAnswer::approve()).await;
         assert_eq!(turn.unwrap().await.text, "All is well.");
         assert_eq!(world.state().await, ("answered", 2));
         assert_eq!(world.runs.all().len(), 1);
     });
+}
+
+/// Answers at the gate of a turn whose process dies right after. The turn is resumed, and its model proposes another payment. Returns
+/// the turn when it waits for that.
+fn followed_and_resumed(world: &World, second: &Runtime) -> Turn {
+    let first = process();
+    let (gate, waits) = first.block_on(waits_at_its_gate(world));
+    let next = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 9}"#),
+        Step::say("All is well."),
+    ]);
+    let runner = world.paying(&next).build().unwrap();
+    let answered = runner.answer_gate(TALK, &gate, GateAnswer::approve());
+    let mut turn = second.block_on(answered).unwrap();
+    assert_eq!(turn.activity(), TurnActivity::Elsewhere);
+    assert_eq!(turn.cancel().unwrap_err().code(), ErrorCode::TURN_HELD);
+    assert_eq!(turn.suspend().unwrap_err().code(), ErrorCode::TURN_HELD);
+    drop((first, waits));
+    second.block_on(async {
+        loop {
+            match turn.next().await.expect("it waits again").kind {
+                EventKind::GateOpened(opened) if opened.id != gate => return,
+                _ => {}
+            }
+        }
+    });
+    turn
+}
+
+#[test]
+fn a_followed_turn_that_is_resumed_here_can_be_answered_suspended_and_cancelled() {
+    let second = process();
+    let world = World::default();
+    let turn = followed_and_resumed(&world, &second);
+    assert_ne!(turn.activity(), TurnActivity::Elsewhere);
+    let gates = turn.gates();
+    assert!(gates.approve(&gates.open()[0].id).unwrap());
+    assert!(second.block_on(turn.outcome()).is_answered());
+    assert_eq!(world.runs.all().len(), 2);
+
+    let turn = followed_and_resumed(&World::default(), &second);
+    turn.suspend().unwrap();
+    assert_eq!(gates_of(&second.block_on(turn.outcome())).len(), 1);
+
+    let turn = followed_and_resumed(&World::default(), &second);
+    turn.cancel().unwrap();
+    let status = second.block_on(turn.outcome()).status;
+    assert!(matches!(status, TurnStatus::Aborted { .. }), "{status}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A process that dies at any write of suspending, answering and resuming.
 
-use super::super::every_write::{Deadly, Dies, DyingStore};
+use super::super::every_write::{Deadly, Dies};
 use super::*;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::gate::GateKind;
 use turnwright_core::gate::TurnGate;
 
-fn runner(world: &World, store: DyingStore) -> TurnRunner {
+fn runner(world: &World, store: Deadly) -> TurnRunner {
     let runs = world.runs.clone();
     let pay =
         tool("pay")
@@ -56,9 +56,10 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
             .await
             .unwrap();
         let work = async {
-            let turn = match there.is_empty() {
-                true => runner.start(go_input()),
-                false => runner.resume(TURN).await.unwrap(),
+            let turn = if there.is_empty() {
+                runner.start(go_input())
+            } else {
+                runner.resume(TURN).await.unwrap()
             };
             let TurnStatus::Suspended { gates, .. } = turn.await.status else {
                 return;

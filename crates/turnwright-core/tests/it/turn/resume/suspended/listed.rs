@@ -1,7 +1,12 @@
 //! Waiting turns of all conversations.
 
 use super::*;
+use turnwright_core::spool::Spool;
 use turnwright_core::store::WaitingState;
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, Store, StoreError, TurnFilter,
+};
 
 #[test]
 fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
@@ -123,7 +128,7 @@ fn running_turns_are_resumable() {
 }
 
 #[test]
-fn an_answer_that_was_recorded_last_is_found_by_the_next_process() {
+fn each_answer_that_was_recorded_last_is_found_by_the_next_process() {
     let world = World::default();
     let twice = ScriptedModel::new([
         Step::call_tool("pay", r#"{"amount": 7}"#).call("pay", r#"{"amount": 8}"#)
@@ -143,14 +148,24 @@ fn an_answer_that_was_recorded_last_is_found_by_the_next_process() {
         .await;
         answered.unwrap();
     };
+    let waits = (WaitingState::Suspended, None);
+    let answered = WaitingState::AnsweredNotResumed;
+    let answered = (answered, Some(answered));
     process().block_on(async {
-        assert_eq!(listed().await, (WaitingState::Suspended, None));
-        record(&gates[0].id).await;
-        assert_eq!(listed().await, (WaitingState::Suspended, None));
+        assert_eq!(listed().await, waits);
         // The last write of the process: it dies before it resumes the turn.
+        record(&gates[0].id).await;
+        assert_eq!(listed().await, answered, "one of two calls can go on");
+    });
+    process().block_on(async {
+        let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
+        let again = gates_of(&second.resume(TURN).await.unwrap().await);
+        assert_eq!((again.len(), &again[0].id), (1, &gates[1].id));
+        assert_eq!(world.runs.all().len(), 1);
+        assert_eq!(listed().await, waits, "its answer was used");
+        // This process dies at the same point.
         record(&gates[1].id).await;
-        let answered = WaitingState::AnsweredNotResumed;
-        assert_eq!(listed().await, (answered, Some(answered)));
+        assert_eq!(listed().await, answered);
     });
     process().block_on(async {
         let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
@@ -198,25 +213,114 @@ fn a_turn_that_was_suspended_between_iterations_is_resumable_but_not_answered() 
     });
 }
 
+#[test]
+fn a_call_that_a_suspension_kept_from_starting_is_resumable_while_a_gate_is_open() {
+    let world = World::default();
+    process().block_on(async {
+        let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (arrives, goes) = (reached.clone(), go.clone());
+        let look = tool("look").handler(move |_: Value, _: ToolContext| {
+            let (reached, go) = (arrives.clone(), goes.clone());
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                "seen"
+            }
+        });
+        let model = ScriptedModel::new([Step::call_tool("pay", r#"{"amount": 7}"#)
+            .call("pay", r#"{"amount": 8}"#)
+            .call("look", "{}")]);
+        let runner = world.paying(&model).tool(look.build()).build().unwrap();
+        let turn = runner.start(go_input());
+        let mut gates = turn.gates();
+        reached.notified().await;
+        let (one, two) = (gates.next().await.unwrap(), gates.next().await.unwrap());
+        turn.suspend().unwrap();
+        assert!(gates.approve(&one.id).unwrap());
+        go.notify_one();
+        let waits = gates_of(&turn.await);
+        assert_eq!((waits.len(), &waits[0].id), (1, &two.id));
+        assert!(
+            world.runs.all().is_empty(),
+            "the approved call was not started"
+        );
+
+        let resumable = async || world.storage().waiting().resumable().await.unwrap();
+        let found = resumable().await.remove(0);
+        assert_eq!(
+            (found.state, found.gates.len()),
+            (WaitingState::Suspended, 1)
+        );
+        let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
+        let again = gates_of(&second.resume(&found).await.unwrap().await);
+        assert_eq!((again.len(), &again[0].id), (1, &two.id));
+        assert_eq!(world.runs.all().len(), 1);
+        assert!(resumable().await.is_empty());
+    });
+}
+
 /// Calls `apply` of the store, and then waits for a permit before it returns.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct SlowApply {
+    store: Arc<MemoryStore>,
     applied: Arc<Notify>,
     permit: Arc<Notify>,
 }
 
 #[async_trait]
-impl StoreLayer for SlowApply {
+impl Store for SlowApply {
     async fn apply(
         &self,
-        store: &dyn Store,
         conversation: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        let applied = store.apply(conversation, batch).await;
+        let applied = self.store.apply(conversation, batch).await;
         self.applied.notify_one();
         self.permit.notified().await;
         applied
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        self.store.load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        self.store.changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.store.spool()
     }
 }
 
@@ -225,11 +329,12 @@ fn a_dropped_answer_still_continues_the_turn() {
     let world = World::default();
     let id = suspend(&world.paying(&pays()).suspend_at_gates().build().unwrap());
     process().block_on(async {
-        let slow = SlowApply::default();
-        let store = Layered::new(slow.clone(), Arc::clone(&world.store));
-        let second = world
-            .paying(&answers())
-            .storage(storage_of(Arc::new(store)));
+        let slow = SlowApply {
+            store: Arc::clone(&world.store),
+            applied: Arc::default(),
+            permit: Arc::default(),
+        };
+        let second = world.paying(&answers()).storage(storage_of(slow.clone()));
         let second = second.build().unwrap();
         let answered = second.answer_gate(TALK, &id, GateAnswer::approve());
         tokio::select! {

@@ -1,11 +1,11 @@
-//! Rules of Anthropic Messages.
+//! Rules of Anthropic Messages: headers and fields.
 
 mod messages;
-mod tools;
 
 use serde_json::Value;
 
-use super::{Checked, Known, known_fields, optional, text, wrong};
+use super::place::Place;
+use super::{Checked, Known, must, tool_names};
 use crate::server::ReceivedRequest;
 
 const FIELDS: [&str; 20] = [
@@ -31,26 +31,33 @@ const FIELDS: [&str; 20] = [
     "inference_geo",
 ];
 
-pub(super) fn check(request: &ReceivedRequest, body: &Value, known: &Known<'_>) -> Checked {
-    let version = headers(request)?;
-    known_fields(body, &FIELDS, "body")?;
-    text(body, "model", "body")?;
-    let Some(most @ 1..) = body.get("max_tokens").and_then(Value::as_u64) else {
-        return wrong("max_tokens: Field required");
-    };
+/// The version of the API that removed the sampling parameters.
+const WITHOUT_SAMPLING: &str = "2026-10-21";
+
+pub(super) fn check(request: &ReceivedRequest, body: &Place<'_>, known: &Known<'_>) -> Checked {
+    let version = version(request)?;
+    body.known_fields(&FIELDS)?;
+    body.text("model")?;
+    let most = body.at("max_tokens");
+    let limit = most.value.as_u64().filter(|limit| *limit > 0);
+    let limit = limit.ok_or_else(|| most.problem("Field required"))?;
     system(body)?;
-    tools::check(body)?;
-    sampling(body, version)?;
-    let thinks = thinking(body, most)?;
+    let names = tools(body)?;
+    choice(body, &names)?;
+    for name in ["temperature", "top_p", "top_k"] {
+        // Versions are dates, so their texts compare like them.
+        body.at(name).must(
+            version < WITHOUT_SAMPLING || body.value.get(name).is_none(),
+            format_args!("not supported in version {version}"),
+        )?;
+    }
+    let thinks = thinking(body, limit)?;
     messages::check(body, known, thinks)?;
     cache_marks(body)
 }
 
-/// The version of the API that removed the sampling parameters.
-const WITHOUT_SAMPLING: &str = "2026-10-21";
-
 /// Returns the version of the API. The key is sent as `x-api-key`, or as a bearer token like newer official clients do.
-fn headers(request: &ReceivedRequest) -> Result<&str, super::Problem> {
+fn version(request: &ReceivedRequest) -> Checked<&str> {
     let key = request.header("x-api-key").unwrap_or_default();
     let bearer = request.header("authorization").unwrap_or_default();
     let token = bearer.strip_prefix("Bearer ").unwrap_or_default();
@@ -58,102 +65,131 @@ fn headers(request: &ReceivedRequest) -> Result<&str, super::Problem> {
         return Err((401, "x-api-key header is required".to_owned()));
     }
     let version = request.header("anthropic-version").unwrap_or_default();
+    must(!version.is_empty(), "anthropic-version: header is required")?;
     let is_date = version.len() == 10 && version.chars().all(|c| c.is_ascii_digit() || c == '-');
-    match (version, is_date) {
-        ("", _) => wrong("anthropic-version: header is required"),
-        (_, true) => Ok(version),
-        _ => wrong(format!(
-            "anthropic-version: {version} is not a valid version"
-        )),
+    must(
+        is_date,
+        format_args!("anthropic-version: {version} is not a valid version"),
+    )?;
+    Ok(version)
+}
+
+/// Checks that a text block is not empty.
+fn filled(block: &Place<'_>) -> Checked {
+    let is_filled = !block.text("text")?.trim().is_empty();
+    block.must(is_filled, "text content blocks must be non-empty")
+}
+
+fn system(body: &Place<'_>) -> Checked {
+    let system = body.at("system");
+    match system.value {
+        Value::Null | Value::String(_) => Ok(()),
+        Value::Array(_) => system.items().try_for_each(|block| {
+            block.must(block.kind() == "text", "only `text` is known")?;
+            filled(&block)
+        }),
+        _ => Err(system.problem("a string or a list of text blocks is required")),
     }
 }
 
-fn sampling(body: &Value, version: &str) -> Checked {
-    let names = ["temperature", "top_p", "top_k"];
-    let sent = names.iter().find(|name| body.get(**name).is_some());
-    match sent {
-        // Versions are dates, so their texts compare like them.
-        Some(name) if version >= WITHOUT_SAMPLING => {
-            wrong(format!("{name}: not supported in version {version}"))
+fn tools<'a>(body: &Place<'a>) -> Checked<Vec<&'a str>> {
+    let mut names = Vec::new();
+    for tool in body.optional("tools")? {
+        names.push(tool.text("name")?);
+        if !matches!(tool.kind(), "" | "custom") {
+            continue;
         }
-        _ => Ok(()),
+        let schema = tool.at("input_schema");
+        schema.must(schema.value.is_object(), "Field required")?;
+        let kind = schema.at("type");
+        kind.must(!kind.value.is_null(), "Field required")?;
+        kind.must(kind.value == "object", "Input should be 'object'")?;
+        schema.must(
+            !["oneOf", "allOf", "anyOf"]
+                .iter()
+                .any(|union| schema.has(union)),
+            "input_schema does not support oneOf, allOf, or anyOf at the top level",
+        )?;
     }
+    tool_names(&names, 128)?;
+    Ok(names)
 }
 
-fn system(body: &Value) -> Checked {
-    match body.get("system") {
-        None | Some(Value::String(_)) => Ok(()),
-        Some(Value::Array(blocks)) => {
-            for block in blocks {
-                if text(block, "type", "system")? != "text"
-                    || text(block, "text", "system")?.trim().is_empty()
-                {
-                    return wrong("system: text content blocks must be non-empty");
-                }
-            }
-            Ok(())
+fn choice(body: &Place<'_>, names: &[&str]) -> Checked {
+    let Some(choice) = body.get("tool_choice") else {
+        return Ok(());
+    };
+    choice.must(
+        !names.is_empty(),
+        "tool_choice may only be specified while providing tools",
+    )?;
+    match choice.text("type")? {
+        "auto" | "any" | "none" => Ok(()),
+        "tool" => {
+            let name = choice.text("name")?;
+            let message = format_args!("Tool '{name}' not found in provided tools");
+            choice.must(names.contains(&name), message)
         }
-        Some(_) => wrong("system: a string or a list of text blocks is required"),
+        other => Err(choice.problem(format_args!("unknown type `{other}`"))),
     }
 }
 
 /// Returns whether the model is asked to think.
-fn thinking(body: &Value, most: u64) -> Result<bool, super::Problem> {
+fn thinking(body: &Place<'_>, limit: u64) -> Checked<bool> {
     let Some(thinking) = body.get("thinking") else {
         return Ok(false);
     };
-    match text(thinking, "type", "thinking")? {
+    match thinking.text("type")? {
         "disabled" => return Ok(false),
         "adaptive" => {}
         "enabled" => {
-            let budget = thinking.get("budget_tokens").and_then(Value::as_u64);
-            match budget {
-                Some(budget) if (1024..most).contains(&budget) => {}
-                _ => {
-                    return wrong(
-                        "thinking.enabled.budget_tokens: must be at least 1024 and less than `max_tokens`",
-                    );
-                }
-            }
+            let budget = thinking.at("budget_tokens");
+            budget.must(
+                budget
+                    .value
+                    .as_u64()
+                    .is_some_and(|budget| (1024..limit).contains(&budget)),
+                "must be at least 1024 and less than `max_tokens`",
+            )?;
         }
-        other => return wrong(format!("thinking.type: unknown value `{other}`")),
+        other => return Err(thinking.problem(format_args!("unknown type `{other}`"))),
     }
     for name in ["temperature", "top_k"] {
-        if body.get(name).is_some() {
-            return wrong(format!("`{name}` may not be set when thinking is enabled"));
-        }
+        must(
+            body.value.get(name).is_none(),
+            format_args!("`{name}` may not be set when thinking is enabled"),
+        )?;
     }
-    let choice = body.pointer("/tool_choice/type").and_then(Value::as_str);
-    match choice {
-        None | Some("auto" | "none") => Ok(true),
-        Some(_) => wrong("Thinking may not be enabled when tool_choice forces tool use."),
-    }
+    must(
+        matches!(body.at("tool_choice").kind(), "" | "auto" | "none"),
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    )?;
+    Ok(true)
 }
 
 /// Counts the marks of the prompt cache.
-fn cache_marks(body: &Value) -> Checked {
-    let marked =
-        |value: &Value| usize::from(value.get("cache_control").is_some_and(Value::is_object));
-    let mut found = marked(body);
-    let blocks = |value: &Value, name: &str| {
-        let blocks = value.get(name).and_then(Value::as_array);
-        blocks.cloned().unwrap_or_default()
-    };
-    found += blocks(body, "system").iter().map(marked).sum::<usize>();
-    found += blocks(body, "tools").iter().map(marked).sum::<usize>();
-    for message in optional(body, "messages", "body")? {
-        for block in blocks(message, "content") {
-            found += marked(&block) + blocks(&block, "content").iter().map(marked).sum::<usize>();
-            let kind = block.get("type").and_then(Value::as_str);
-            if marked(&block) > 0 && matches!(kind, Some("thinking" | "redacted_thinking")) {
-                return wrong("cache_control cannot be set on thinking blocks");
-            }
+fn cache_marks(body: &Place<'_>) -> Checked {
+    let is_marked = |place: &Place<'_>| place.at("cache_control").value.is_object();
+    let mut places = vec![body.clone()];
+    places.extend(body.at("system").items());
+    places.extend(body.at("tools").items());
+    for message in body.at("messages").items() {
+        for block in message.at("content").items() {
+            block.must(
+                !is_marked(&block) || !is_thinking(&block),
+                "cache_control cannot be set on thinking blocks",
+            )?;
+            places.extend(block.at("content").items());
+            places.push(block);
         }
     }
-    match found <= 4 {
-        true => Ok(()),
-        false => wrong(format!(
-            "A maximum of 4 blocks with cache_control may be provided. Found {found}."
-        )),
-    }
+    let found = places.into_iter().filter(is_marked).count();
+    must(
+        found <= 4,
+        format_args!("A maximum of 4 blocks with cache_control may be provided. Found {found}."),
+    )
+}
+
+fn is_thinking(block: &Place<'_>) -> bool {
+    matches!(block.kind(), "thinking" | "redacted_thinking")
 }

@@ -1,22 +1,23 @@
 //! Contents, calls and their results.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::server::model::check::{Checked, Known, Problem, known_fields, list, text, wrong};
+use crate::server::model::check::place::Place;
+use crate::server::model::check::{Checked, Known, must};
 use crate::server::model::gemini::{SIGNATURE, about_call};
 use crate::server::model::state;
 
-/// What a part can be.
-const DATA: [&str; 9] = [
-    "text",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
+/// What a part can be, and who can send it.
+const DATA: [(&str, &[&str]); 9] = [
+    ("text", &["user", "model"]),
+    ("functionCall", &["model"]),
+    ("functionResponse", &["user"]),
+    ("inlineData", &["user", "model"]),
+    ("fileData", &["user"]),
+    ("executableCode", &["model"]),
+    ("codeExecutionResult", &["model"]),
+    ("toolCall", &["model"]),
+    ("toolResponse", &["model"]),
 ];
 /// What a part can have beside that.
 const BESIDE: [&str; 5] = [
@@ -32,197 +33,152 @@ const PLACEHOLDERS: [&str; 2] = [
     "skip_thought_signature_validator",
 ];
 
-pub(super) fn check(body: &Value, known: &Known<'_>) -> Checked {
-    let contents = list(body, "contents", "body")?;
-    if contents.is_empty() {
-        return wrong("contents: contents is not specified");
-    }
-    let current = current_turn(contents);
+pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
+    let contents = body.list("contents")?;
+    must(!contents.is_empty(), "contents: contents is not specified")?;
+    let current = current_turn(&contents);
     // The calls of the content before.
-    let mut open: Vec<&Value> = Vec::new();
-    for (number, content) in contents.iter().enumerate() {
-        let place = format!("contents[{number}]");
-        known_fields(content, &["role", "parts"], &place)?;
-        let wanted = if number % 2 == 0 { "user" } else { "model" };
-        let role = text(content, "role", &place)?;
-        if role != wanted {
-            return wrong(format!(
-                "{place}.role: `{wanted}` is due, not `{role}`: contents must alternate"
-            ));
+    let mut open: Vec<Place<'_>> = Vec::new();
+    for (index, content) in contents.iter().enumerate() {
+        content.known_fields(&["role", "parts"])?;
+        let due = if index % 2 == 0 { "user" } else { "model" };
+        let role = content.text("role")?;
+        content.must(
+            role == due,
+            format_args!("role: `{due}` is due, not `{role}`: contents must alternate"),
+        )?;
+        let parts = content.list("parts")?;
+        content.must(!parts.is_empty(), "parts: must not be empty")?;
+        for part in &parts {
+            self::part(part, role, known)?;
         }
-        let parts = list(content, "parts", &place)?;
-        if parts.is_empty() {
-            return wrong(format!("{place}.parts: must not be empty"));
+        if role == "user" {
+            results(content, &parts, &open)?;
+            open.clear();
+        } else {
+            signed(content, &parts, index > current, known)?;
+            open = fields(&parts, "functionCall");
         }
-        for (number, part) in parts.iter().enumerate() {
-            self::part(part, role, &format!("{place}.parts[{number}]"), known)?;
-        }
-        open = match role {
-            "model" => {
-                signed(parts, &place, number > current, known)?;
-                parts
-                    .iter()
-                    .filter_map(|part| part.get("functionCall"))
-                    .collect()
-            }
-            _ => {
-                results(parts, &place, &open)?;
-                Vec::new()
-            }
-        };
     }
-    match contents.len() % 2 {
-        0 => wrong("contents: the last content must be the user's"),
-        _ => Ok(()),
-    }
+    must(
+        contents.len() % 2 == 1,
+        "contents: the last content must be the user's",
+    )
+}
+
+/// Returns this field of the parts that have it.
+fn fields<'a>(parts: &[Place<'a>], name: &str) -> Vec<Place<'a>> {
+    parts.iter().filter_map(|part| part.get(name)).collect()
 }
 
 /// Returns the index of the content that began the current turn: the last one of the user that is not only results.
-fn current_turn(contents: &[Value]) -> usize {
-    let of_user = |content: &Value| content.get("role").and_then(Value::as_str) == Some("user");
-    let asks = |content: &Value| {
-        let parts = content.get("parts").and_then(Value::as_array);
-        parts
-            .into_iter()
-            .flatten()
-            .any(|part| part.get("functionResponse").is_none())
+fn current_turn(contents: &[Place<'_>]) -> usize {
+    let asks = |content: &Place<'_>| {
+        let parts = content.at("parts");
+        let is_result = |part: Place<'_>| part.has("functionResponse");
+        content.str("role") == Some("user") && !parts.items().all(is_result)
     };
-    let found = contents
-        .iter()
-        .rposition(|content| of_user(content) && asks(content));
-    found.unwrap_or(0)
+    contents.iter().rposition(asks).unwrap_or(0)
 }
 
-fn part(part: &Value, role: &str, place: &str, known: &Known<'_>) -> Checked {
-    let names: Vec<&str> = DATA.iter().chain(&BESIDE).copied().collect();
-    known_fields(part, &names, place)?;
-    let is = |name: &&&str| part.get(**name).is_some_and(|value| !value.is_null());
-    let data: Vec<&&str> = DATA.iter().filter(is).collect();
-    let [data] = data.as_slice() else {
-        return wrong(format!(
-            "{place}.data: required oneof field 'data' must have one initialized field"
-        ));
+fn part(part: &Place<'_>, role: &str, known: &Known<'_>) -> Checked {
+    let names: Vec<&str> = DATA.iter().map(|(name, _)| *name).chain(BESIDE).collect();
+    part.known_fields(&names)?;
+    let data: Vec<_> = DATA.iter().filter(|(name, _)| part.has(name)).collect();
+    let [(data, roles)] = data.as_slice() else {
+        let message = "data: required oneof field 'data' must have one initialized field";
+        return Err(part.problem(message));
     };
-    let fits = match **data {
-        "text" => true,
-        "functionCall" | "executableCode" | "codeExecutionResult" | "toolCall" | "toolResponse" => {
-            role == "model"
-        }
-        _ => role == "user",
-    };
-    if !fits && **data != "inlineData" {
-        return wrong(format!("{place}: `{data}` does not fit the role `{role}`"));
-    }
+    part.must(
+        roles.contains(&role),
+        format_args!("`{data}` does not fit the role `{role}`"),
+    )?;
     if let Some(call) = part.get("functionCall") {
-        text(call, "name", place)?;
-        if !call.get("args").is_none_or(Value::is_object) {
-            return wrong(format!("{place}.functionCall.args: an object is required"));
+        call.text("name")?;
+        if call.has("args") {
+            call.object("args")?;
         }
     }
-    match part.get("thoughtSignature") {
-        Some(Value::String(signature)) => signature_fits(part, signature, place, known),
-        Some(_) => wrong(format!("{place}.thoughtSignature: a string is required")),
-        None => Ok(()),
+    if !part.has("thoughtSignature") {
+        return Ok(());
     }
+    let checked = signature(part, part.text("thoughtSignature")?, known);
+    checked.map_err(|why| part.problem(format_args!("Thought signature is not valid: {why}")))
+}
+
+fn is_thought(part: &Place<'_>) -> bool {
+    part.at("thought").value == &Value::Bool(true)
 }
 
 /// Checks that a signature came with this part.
-fn signature_fits(part: &Value, signature: &str, place: &str, known: &Known<'_>) -> Checked {
-    let is_thought = part.get("thought") == Some(&Value::Bool(true));
-    let checked = if let Some(call) = part.get("functionCall") {
+fn signature(part: &Place<'_>, signature: &str, known: &Known<'_>) -> Result<(), String> {
+    if let Some(call) = part.get("functionCall") {
         if PLACEHOLDERS.contains(&signature) {
             return Ok(());
         }
         let args = call
             .get("args")
-            .cloned()
-            .unwrap_or_else(|| serde_json::json!({}));
-        let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-        let about = about_call(name, &args);
-        state::check(
-            SIGNATURE,
-            known.server,
-            signature,
-            &about.each_ref().map(String::as_str),
-        )
-    } else if part.get("text").is_some() && !is_thought {
-        state::check(SIGNATURE, known.server, signature, &["text"])
+            .map_or_else(|| json!({}), |args| args.value.clone());
+        let about = about_call(call.str("name").unwrap_or_default(), &args);
+        known.state(SIGNATURE, signature, &about.each_ref().map(String::as_str))
+    } else if part.has("text") && !is_thought(part) {
+        known.state(SIGNATURE, signature, &["text"])
     } else if state::is_block_state(known.server, signature) {
         Ok(())
     } else {
         Err("it did not come with this part".to_owned())
-    };
-    checked.or_else(|why| wrong(format!("{place}: Thought signature is not valid: {why}")))
+    }
 }
 
 /// Checks that the signatures of a content came back.
-fn signed(parts: &[Value], place: &str, current: bool, known: &Known<'_>) -> Checked {
-    let has_signature = |part: &Value| part.get("thoughtSignature").is_some();
-    let first = parts.iter().find(|part| part.get("functionCall").is_some());
-    if let Some(first) = first {
-        return match has_signature(first) || !current {
-            true => Ok(()),
-            false => wrong(format!(
-                "{place}: the first function call is missing a thought_signature. This is required for tools to work \
-                 correctly"
-            )),
-        };
+fn signed(
+    content: &Place<'_>,
+    parts: &[Place<'_>],
+    is_current: bool,
+    known: &Known<'_>,
+) -> Checked {
+    let has_signature = |part: &Place<'_>| part.has("thoughtSignature");
+    if let Some(first) = parts.iter().find(|part| part.has("functionCall")) {
+        return content.must(
+            has_signature(first) || !is_current,
+            "the first function call is missing a thought_signature. This is required for tools to work correctly",
+        );
     }
-    let texts = parts
-        .iter()
-        .filter(|part| part.get("thought") != Some(&Value::Bool(true)));
-    let texts = texts.filter_map(|part| part.get("text")?.as_str());
-    match parts.iter().any(has_signature) || !(known.signed)(&texts.collect::<String>()) {
-        true => Ok(()),
-        false => wrong(format!(
-            "{place}: the text came with a thought signature, which is missing"
-        )),
-    }
+    let texts = parts.iter().filter(|part| !is_thought(part));
+    let text: String = texts.filter_map(|part| part.str("text")).collect();
+    content.must(
+        parts.iter().any(has_signature) || !(known.signed)(&text),
+        "the text came with a thought signature, which is missing",
+    )
 }
 
 /// Checks that the results of all open calls are there, in their order.
-fn results(parts: &[Value], place: &str, open: &[&Value]) -> Result<(), Problem> {
-    let results: Vec<&Value> = parts
-        .iter()
-        .filter_map(|part| part.get("functionResponse"))
-        .collect();
-    if results.len() != open.len() {
-        return wrong(format!(
-            "{place}: Please ensure that the number of function response parts is equal to the number of function call \
-             parts of the function call turn ({} and {})",
+fn results(content: &Place<'_>, parts: &[Place<'_>], open: &[Place<'_>]) -> Checked {
+    let results = fields(parts, "functionResponse");
+    content.must(
+        results.len() == open.len(),
+        format_args!(
+            "Please ensure that the number of function response parts is equal to the number of function call parts of \
+             the function call turn ({} and {})",
             results.len(),
             open.len()
-        ));
-    }
-    for (call, result) in open.iter().zip(results) {
+        ),
+    )?;
+    for (call, result) in open.iter().zip(&results) {
         for field in ["name", "id"] {
-            if call.get(field) != result.get(field) {
-                return wrong(format!(
-                    "{place}: the {field} of a function response is {:?}, and that of its call {:?}",
-                    result.get(field),
-                    call.get(field)
-                ));
-            }
+            let (found, due) = (result.at(field).value, call.at(field).value);
+            result.must(
+                found == due,
+                format_args!(
+                    "the {field} of a function response is {found}, and that of its call {due}"
+                ),
+            )?;
         }
-        if !result.get("response").is_some_and(Value::is_object) {
-            return wrong(format!(
-                "{place}.functionResponse.response: an object is required"
-            ));
-        }
+        result.object("response")?;
     }
-    let first = parts
-        .iter()
-        .position(|part| part.get("functionResponse").is_none());
-    let after = first.is_some_and(|first| {
-        parts
-            .iter()
-            .skip(first)
-            .any(|part| part.get("functionResponse").is_some())
-    });
-    match after {
-        true => wrong(format!(
-            "{place}: function responses must come before other parts"
-        )),
-        false => Ok(()),
-    }
+    let mut others = parts.iter().skip(results.len());
+    content.must(
+        others.all(|part| !part.has("functionResponse")),
+        "function responses must come before other parts",
+    )
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use crate::server::model::check::{Checked, Known, Problem, list, text, wrong};
+use crate::server::model::check::place::Place;
+use crate::server::model::check::{Checked, Known, must};
 use crate::server::model::responses::{ENCRYPTED, MESSAGE, about_message, about_reasoning};
-use crate::server::model::state;
 
 /// The state of a walk over the items.
 struct Walk<'a> {
@@ -27,92 +27,100 @@ struct Walk<'a> {
     waiting: Option<&'a str>,
 }
 
-pub(super) fn check(body: &Value, input: &[Value], known: &Known<'_>) -> Checked {
+pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
     let mut walk = Walk {
         known,
-        stateless: body.get("store") == Some(&Value::Bool(false)),
-        continues: body
-            .get("previous_response_id")
-            .is_some_and(Value::is_string),
+        stateless: body.at("store").value == &Value::Bool(false),
+        continues: body.str("previous_response_id").is_some(),
         open: VecDeque::new(),
         answering: false,
         calls: Vec::new(),
         reasoned: None,
         waiting: None,
     };
-    for (number, item) in input.iter().enumerate() {
-        walk.item(item, &format!("input[{number}]"))?;
+    for item in body.at("input").items() {
+        walk.item(&item)?;
     }
-    if let Some(id) = walk.waiting {
-        return without_following(id);
-    }
+    walk.followed()?;
     walk.answered()
 }
 
-fn without_following(id: &str) -> Checked {
-    wrong(format!(
-        "Item '{id}' of type 'reasoning' was provided without its required following item."
-    ))
-}
-
-/// Returns the kind of an item. A message need not say that it is one.
-fn kind(item: &Value) -> Option<&str> {
-    let kind = item.get("type").and_then(Value::as_str);
-    kind.or_else(|| item.get("role").map(|_| "message"))
-}
-
 impl<'a> Walk<'a> {
-    fn item(&mut self, item: &'a Value, place: &str) -> Checked {
-        let Some(kind) = kind(item) else {
-            return wrong(format!("{place}.type: Missing required parameter"));
+    fn item(&mut self, item: &Place<'a>) -> Checked {
+        // A message need not say that it is one.
+        let kind = match item.kind() {
+            "" if item.has("role") => "message",
+            kind => kind,
         };
-        let role = item.get("role").and_then(Value::as_str);
-        let of_model =
-            kind != "function_call_output" && (kind != "message" || role == Some("assistant"));
-        if let Some(id) = self.waiting.take().filter(|_| !of_model) {
-            return without_following(id);
+        item.must(!kind.is_empty(), "type: Missing required parameter")?;
+        let of_user = kind == "message" && item.str("role") != Some("assistant");
+        if of_user || kind == "function_call_output" {
+            self.followed()?;
+        }
+        self.waiting = None;
+        if !matches!(kind, "function_call" | "function_call_output") {
+            self.answered()?;
         }
         match kind {
-            "function_call" => self.call(item, place),
-            "function_call_output" => self.result(item, place),
-            _ => {
-                self.answered()?;
-                match kind {
-                    "message" => self.message(item, place),
-                    "reasoning" => self.reasoning(item, place),
-                    "item_reference" => self.reference(item, place),
-                    // The server's own tools, and what it may add to them.
-                    _ => Ok(()),
-                }
-            }
+            "function_call" => self.call(item),
+            "function_call_output" => self.result(item),
+            "message" => self.message(item),
+            "reasoning" => self.reasoning(item),
+            "item_reference" => self.stored(item.text("id")?),
+            // The server's own tools, and what it may add to them.
+            _ => Ok(()),
         }
+    }
+
+    /// Checks that the reasoning item before has its following item.
+    fn followed(&self) -> Checked {
+        let id = self.waiting.unwrap_or_default();
+        must(
+            self.waiting.is_none(),
+            format_args!(
+                "Item '{id}' of type 'reasoning' was provided without its required following item."
+            ),
+        )
     }
 
     /// Checks that each call has its result.
     fn answered(&self) -> Checked {
-        match self.open.front() {
-            Some(id) => wrong(format!("No tool output found for function call {id}.")),
-            None => Ok(()),
-        }
+        let id = self.open.front().copied().unwrap_or_default();
+        must(
+            self.open.is_empty(),
+            format_args!("No tool output found for function call {id}."),
+        )
     }
 
-    fn call(&mut self, item: &'a Value, place: &str) -> Checked {
-        let id = text(item, "call_id", place)?;
-        text(item, "name", place)?;
-        text(item, "arguments", place)?;
-        if self.calls.contains(&id) {
-            return wrong(format!("{place}: duplicate function call {id}"));
-        }
-        if let Some(own) = item.get("id").and_then(Value::as_str) {
-            let Some(rest) = own.strip_prefix(&format!("fc_{}_", self.known.server)) else {
-                return foreign(own, place);
-            };
-            if let Some((number, _)) = rest
-                .strip_suffix("_r")
-                .and_then(|rest| rest.split_once('_'))
-            {
-                self.needs_reasoning(own, number)?;
-            }
+    /// Checks that the server may have this item.
+    fn stored(&self, id: &str) -> Checked {
+        must(
+            !self.stateless,
+            format_args!(
+                "Item with id '{id}' not found. Items are not persisted when `store` is set to false."
+            ),
+        )
+    }
+
+    /// Returns what follows the prefix of an id of this server.
+    fn own<'i>(&self, item: &Place<'_>, kind: &str, id: &'i str) -> Checked<&'i str> {
+        let rest = id.strip_prefix(&format!("{kind}_{}_", self.known.server));
+        rest.ok_or_else(|| item.problem(format_args!("id: '{id}' was not issued by this server")))
+    }
+
+    fn call(&mut self, item: &Place<'a>) -> Checked {
+        let id = item.text("call_id")?;
+        item.text("name")?;
+        item.text("arguments")?;
+        item.must(
+            !self.calls.contains(&id),
+            format_args!("duplicate function call {id}"),
+        )?;
+        if let Some(own) = item.str("id")
+            && let Some(reasoned) = self.own(item, "fc", own)?.strip_suffix("_r")
+        {
+            let (number, _) = reasoned.split_once('_').unwrap_or_default();
+            self.needs_reasoning(own, number)?;
         }
         if self.answering {
             self.answered()?;
@@ -123,141 +131,100 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn result(&mut self, item: &'a Value, place: &str) -> Checked {
-        let id = text(item, "call_id", place)?;
-        if !matches!(item.get("output"), Some(Value::String(_) | Value::Array(_))) {
-            return wrong(format!("{place}.output: a string or a list is required"));
-        }
+    fn result(&mut self, item: &Place<'a>) -> Checked {
+        let id = item.text("call_id")?;
+        let output = item.at("output");
+        output.must(
+            output.value.is_string() || output.value.is_array(),
+            "a string or a list is required",
+        )?;
         if self.continues && !self.calls.contains(&id) {
             return Ok(());
         }
         self.answering = true;
-        match self.open.pop_front() {
-            Some(due) if due == id => Ok(()),
-            Some(due) => wrong(format!(
-                "{place}: results must be in the order of their calls: {due} is due, not {id}"
-            )),
-            None => wrong(format!(
+        let due = self.open.pop_front().ok_or_else(|| {
+            item.problem(format_args!(
                 "No tool call found for function call output with call_id {id}."
-            )),
-        }
+            ))
+        })?;
+        item.must(
+            due == id,
+            format_args!("results must be in the order of their calls: {due} is due, not {id}"),
+        )
     }
 
-    fn message(&self, item: &'a Value, place: &str) -> Checked {
-        let role = text(item, "role", place)?;
-        let parts: &[&str] = match role {
+    fn message(&self, item: &Place<'a>) -> Checked {
+        let parts: &[&str] = match item.text("role")? {
             "assistant" => &["output_text", "refusal"],
             "user" | "system" | "developer" => {
                 &["input_text", "input_image", "input_file", "input_audio"]
             }
-            _ => return wrong(format!("{place}.role: Invalid value: '{role}'")),
+            role => return Err(item.problem(format_args!("role: Invalid value: '{role}'"))),
         };
-        let content = match item.get("content") {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Array(_)) => {
-                let mut joined = String::new();
-                for part in list(item, "content", place)? {
-                    let kind = text(part, "type", place)?;
-                    if !parts.contains(&kind) {
-                        return wrong(format!(
-                            "{place}.content: Invalid value: '{kind}'. Supported values are: {parts:?}"
-                        ));
-                    }
-                    for field in ["text", "refusal"] {
-                        let text = part.get(field).and_then(Value::as_str);
-                        joined.push_str(text.unwrap_or_default());
-                    }
-                }
-                joined
-            }
-            _ => return wrong(format!("{place}.content: a string or a list is required")),
-        };
-        match item.get("id").and_then(Value::as_str) {
-            Some(id) => self.message_id(item, id, &content, place),
+        let content = item.at("content");
+        content.must(
+            content.value.is_string() || content.value.is_array(),
+            "a string or a list is required",
+        )?;
+        let mut text = content.value.as_str().unwrap_or_default().to_owned();
+        for part in content.items() {
+            let kind = part.text("type")?;
+            part.must(
+                parts.contains(&kind),
+                format_args!("Invalid value: '{kind}'. Supported values are: {parts:?}"),
+            )?;
+            text.extend(part.str("text").into_iter().chain(part.str("refusal")));
+        }
+        match item.str("id") {
+            Some(id) => self.message_id(item, id, &text),
             None => Ok(()),
         }
     }
 
     /// Checks that a message with an id is the one that the server sent, with its phase.
-    fn message_id(&self, item: &Value, id: &str, content: &str, place: &str) -> Checked {
-        let phase = item.get("phase").and_then(Value::as_str);
-        let Some(own) = id.strip_prefix("msg_") else {
-            return foreign(id, place);
-        };
+    fn message_id(&self, item: &Place<'_>, id: &str, content: &str) -> Checked {
+        let own = id.strip_prefix("msg_").unwrap_or_default();
         let (own, number) = match own.strip_prefix('r') {
             Some(own) => (own, own.split('-').nth(2)),
             None => (own, None),
         };
-        let checked = state::check(
-            MESSAGE,
-            self.known.server,
-            own,
-            &about_message(content, phase),
-        );
-        checked.or_else(|why| wrong(format!("{place}: {why}")))?;
-        match number {
-            Some(number) => self.needs_reasoning(id, number),
-            None => Ok(()),
-        }
+        let about = about_message(content, item.str("phase"));
+        let checked = self.known.state(MESSAGE, own, &about);
+        checked.map_err(|why| item.problem(why))?;
+        number.map_or(Ok(()), |number| self.needs_reasoning(id, number))
     }
 
     /// Checks that the reasoning that led to an item came before it.
     fn needs_reasoning(&self, id: &str, number: &str) -> Checked {
-        match self.continues || self.reasoned == Some(number) {
-            true => Ok(()),
-            false => wrong(format!(
+        must(
+            self.continues || self.reasoned == Some(number),
+            format_args!(
                 "Item '{id}' was provided without its required 'reasoning' item: 'rs_{}_{number}'.",
                 self.known.server
-            )),
-        }
+            ),
+        )
     }
 
-    fn reasoning(&mut self, item: &'a Value, place: &str) -> Checked {
-        let id = text(item, "id", place)?;
-        let Some(number) = id.strip_prefix(&format!("rs_{}_", self.known.server)) else {
-            return foreign(id, place);
-        };
+    fn reasoning(&mut self, item: &Place<'a>) -> Checked {
+        let id = item.text("id")?;
+        let number = self.own(item, "rs", id)?;
         let mut summary = String::new();
-        for part in list(item, "summary", place)? {
-            summary.push_str(text(part, "text", place)?);
+        for part in item.list("summary")? {
+            summary.push_str(part.text("text")?);
         }
-        match item.get("encrypted_content") {
-            Some(Value::String(state)) => {
-                let checked = state::check(
-                    ENCRYPTED,
-                    self.known.server,
-                    state,
-                    &about_reasoning(id, &summary),
-                );
-                checked.or_else(|why| {
-                    wrong(format!(
-                        "{place}: The encrypted content for item {id} could not be verified: {why}"
-                    ))
-                })?;
-            }
-            _ if self.stateless => return not_stored(id),
-            _ => {}
+        if let Some(state) = item.str("encrypted_content") {
+            let about = about_reasoning(id, &summary);
+            let checked = self.known.state(ENCRYPTED, state, &about);
+            checked.map_err(|why| {
+                item.problem(format_args!(
+                    "The encrypted content for item {id} could not be verified: {why}"
+                ))
+            })?;
+        } else {
+            self.stored(id)?;
         }
         self.reasoned = Some(number);
         self.waiting = Some(id);
         Ok(())
     }
-
-    fn reference(&self, item: &Value, place: &str) -> Checked {
-        let id = text(item, "id", place)?;
-        match self.stateless {
-            true => not_stored(id),
-            false => Ok(()),
-        }
-    }
-}
-
-fn not_stored(id: &str) -> Result<(), Problem> {
-    wrong(format!(
-        "Item with id '{id}' not found. Items are not persisted when `store` is set to false."
-    ))
-}
-
-fn foreign(id: &str, place: &str) -> Checked {
-    wrong(format!("{place}.id: '{id}' was not issued by this server"))
 }

@@ -1,11 +1,11 @@
-//! Rules of Responses.
+//! Rules of Responses: fields and tools.
 
 mod items;
-mod tools;
 
 use serde_json::Value;
 
-use super::{Checked, Known, known_fields, text, wrong};
+use super::place::Place;
+use super::{Checked, Known, must, tool_names};
 
 const FIELDS: [&str; 29] = [
     "background",
@@ -39,17 +39,77 @@ const FIELDS: [&str; 29] = [
     "truncation",
 ];
 
-pub(super) fn check(body: &Value, known: &Known<'_>) -> Checked {
-    known_fields(body, &FIELDS, "body")?;
-    text(body, "model", "body")?;
-    tools::check(body)?;
-    let previous = body.get("previous_response_id").and_then(Value::as_str);
-    if let Some(id) = previous.filter(|id| !id.starts_with(&format!("resp_{}_", known.server))) {
-        return wrong(format!("Previous response with id '{id}' not found."));
+pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
+    body.known_fields(&FIELDS)?;
+    body.text("model")?;
+    tools(body)?;
+    if let Some(id) = body.str("previous_response_id") {
+        must(
+            id.starts_with(&format!("resp_{}_", known.server)),
+            format_args!("Previous response with id '{id}' not found."),
+        )?;
     }
-    match body.get("input") {
-        Some(Value::String(_)) => Ok(()),
-        Some(Value::Array(input)) if !input.is_empty() => items::check(body, input, known),
-        _ => wrong("Missing required parameter: 'input'."),
+    let input = body.at("input");
+    match input.value {
+        Value::String(_) => Ok(()),
+        Value::Array(items) if !items.is_empty() => items::check(body, known),
+        _ => must(false, "Missing required parameter: 'input'."),
     }
+}
+
+fn tools(body: &Place<'_>) -> Checked {
+    let mut names = Vec::new();
+    for tool in body.optional("tools")? {
+        if tool.text("type")? != "function" {
+            continue;
+        }
+        names.push(tool.text("name")?);
+        let strict = tool.at("strict");
+        strict.must(
+            strict.value.is_boolean(),
+            "must be sent: without it the server rewrites the schema",
+        )?;
+        if strict.value == &Value::Bool(true) {
+            closed(&tool.at("parameters"))?;
+        }
+    }
+    tool_names(&names, 64)?;
+    let chosen = body.at("tool_choice").str("name");
+    must(
+        chosen.is_none_or(|name| names.contains(&name)),
+        format_args!(
+            "Tool choice '{}' not found in 'tools' parameter.",
+            chosen.unwrap_or_default()
+        ),
+    )
+}
+
+/// Checks that each object of a strict schema is closed and requires all of its properties.
+fn closed(schema: &Place<'_>) -> Checked {
+    if schema.value.is_null() {
+        return Ok(());
+    }
+    if schema.kind() == "object" {
+        let required: Vec<_> = schema
+            .at("required")
+            .items()
+            .map(|name| name.value)
+            .collect();
+        let properties = schema.at("properties");
+        let names = properties
+            .value
+            .as_object()
+            .into_iter()
+            .flat_map(|all| all.keys());
+        let is_closed = schema.at("additionalProperties").value == &Value::Bool(false);
+        schema.must(
+            is_closed && names.clone().all(|name| required.iter().any(|it| *it == name)),
+            "Invalid schema for function: 'additionalProperties' is required to be supplied and to be false, and \
+             'required' to include every key in properties.",
+        )?;
+        for name in names {
+            closed(&properties.at(name))?;
+        }
+    }
+    closed(&schema.at("items"))
 }

@@ -143,7 +143,7 @@ fn other_invalid_fields_are_rejected() {
             ("unknown field `max_output_tokens`", |body| {
                 body["max_output_tokens"] = json!(1);
             }),
-            ("system: text content blocks", |body| {
+            ("text content blocks must be non-empty", |body| {
                 body["system"][0]["text"] = json!("");
             }),
             ("input_schema.type: Field required", |body| {

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::server::model::asked::Asked;
 use crate::server::model::protocol::Protocol;
 use crate::server::model::tests::read::{texts, whole};
-use crate::server::model::write::Asked;
 use crate::server::model::{AnswerKind, Call, Player};
 use crate::server::{Answer, ReceivedRequest, Step};
 

@@ -17,7 +17,7 @@ fn invalid_requests_are_rejected() {
             ("content: a string", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "text" }]);
             }),
-            ("must be an object", |body| {
+            ("an object is required", |body| {
                 body["messages"][1]["tool_calls"][0]["function"]["arguments"] = json!("{}");
             }),
             ("the result of `now` where that of `look` is due", |body| {
