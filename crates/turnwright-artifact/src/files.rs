@@ -3,12 +3,12 @@
 //! ```
 //! use turnwright_artifact::files;
 //!
-//! let folder = std::env::temp_dir().join(format!("turnwright-files-{}", std::process::id()));
+//! # let temporary = tempfile::tempdir()?;
+//! let folder = temporary.path().join("state");
 //! files::create_private_folder(&folder)?;
 //! let path = folder.join("token");
 //! files::replace_file(&path, b"secret", files::create_private_file)?;
 //! assert_eq!(files::read_regular_file(&path, 1 << 20)?, "secret");
-//! # std::fs::remove_dir_all(folder)?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn only_the_owner_has_access_and_nothing_is_replaced() {
-        let folder = std::env::temp_dir().join(format!("turnwright-owner-{}", std::process::id()));
-        let inner = folder.join("inner");
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
         create_private_folder(&inner).unwrap();
         create_private_folder(&inner).unwrap();
         let file = inner.join("file");
@@ -155,6 +155,5 @@ mod tests {
         assert_eq!(mode(inner.metadata().unwrap()), 0o700);
         let error = create_private_file(&file).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

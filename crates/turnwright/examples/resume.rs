@@ -111,18 +111,18 @@ async fn main() -> Result<(), BoxError> {
     if let Some(folder) = std::env::args_os().nth(1) {
         return begin(Path::new(&folder)).await;
     }
-    let folder = std::env::temp_dir().join(format!("turnwright-resume-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
+    let temporary = tempfile::tempdir()?;
+    let folder = temporary.path();
     let mut process = Command::new(std::env::current_exe()?)
-        .arg(&folder)
+        .arg(folder)
         .spawn()?;
-    while !bank(&folder).exists() {
+    while !bank(folder).exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     process.kill()?;
     process.wait()?;
 
-    let (store, runner) = open(&folder).await?;
+    let (store, runner) = open(folder).await?;
     show(&store, "after the kill").await?;
     // The process that ran the turn is dead: the turn is resumed as soon as its lease has expired.
     let answer = runner.resume("bill-7").await?.await.into_answer()?;
@@ -130,9 +130,8 @@ async fn main() -> Result<(), BoxError> {
     println!("{answer}");
     println!(
         "payments: {}",
-        std::fs::read_to_string(bank(&folder))?.lines().count()
+        std::fs::read_to_string(bank(folder))?.lines().count()
     );
     store.close().await?;
-    std::fs::remove_dir_all(&folder)?;
     Ok(())
 }

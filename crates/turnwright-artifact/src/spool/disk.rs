@@ -37,14 +37,14 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// use turnwright_artifact::spool::Body;
 /// use turnwright_artifact::spool::{ByteReader, DiskSpool, Spool};
 ///
-/// # let folder = std::env::temp_dir().join(format!("turnwright-doc-{}", std::process::id()));
+/// # let temporary = tempfile::tempdir().unwrap();
+/// # let folder = temporary.path();
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let spool = DiskSpool::open(&folder).await?;
+/// let spool = DiskSpool::open(folder).await?;
 /// spool.put("../../etc/passwd", Body::Text("harmless".to_owned())).await?;
 /// let reader = spool.open("../../etc/passwd").await?.expect("it was stored");
 /// assert_eq!(&reader.read(0..4).await?[..], b"harm");
 /// assert_eq!(spool.list().await?, ["../../etc/passwd"]);
-/// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone, Debug)]

@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::spool::ByteStream;
 
-/// A temporary directory, deleted on drop.
-struct Folder(PathBuf);
+/// A path that does not exist yet, in a temporary folder.
+struct Folder(PathBuf, #[allow(dead_code, reason = "deleted on drop")] tempfile::TempDir);
 
 impl Folder {
     fn new() -> Self {
-        let name = format!("turnwright-spool-{}", uuid::Uuid::now_v7().simple());
-        Folder(std::env::temp_dir().join(name))
+        let temporary = tempfile::tempdir().unwrap();
+        Folder(temporary.path().join("spool"), temporary)
     }
 
     fn names(&self) -> Vec<String> {
@@ -23,12 +23,6 @@ impl Folder {
             .collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -18,7 +18,7 @@ use turnwright_artifact::spool::{ByteReader, FileReader, MemoryReader};
 
 mod files;
 
-use files::{Dice, Folder, Shape};
+use files::{Dice, Shape};
 
 /// Patterns with the same meaning on both sides.
 const PATTERNS: &[&str] = &[
@@ -54,7 +54,7 @@ fn lines_match_those_of_the_programs() {
         ));
         return;
     }
-    let folder = Folder::new();
+    let folder = tempfile::tempdir().unwrap();
     let mut dice = Dice(42);
     let (mut files, mut bytes, mut compared) = (0, 0, 0);
     for shape in Shape::all() {
@@ -79,9 +79,9 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(folder: &Folder, number: usize, content: &[u8]) -> Self {
-        let path = folder.0.join(format!("{number}.txt"));
-        let plain = folder.0.join(format!("{number}.lf"));
+    fn new(folder: &tempfile::TempDir, number: usize, content: &[u8]) -> Self {
+        let path = folder.path().join(format!("{number}.txt"));
+        let plain = folder.path().join(format!("{number}.lf"));
         let mut copy = Vec::new();
         for (at, byte) in content.iter().enumerate() {
             if *byte != b'\r' || content.get(at + 1) != Some(&b'\n') {

@@ -44,7 +44,8 @@ pub enum Durability {
 /// use turnwright_core::spool::DiskSpool;
 /// use turnwright_sqlite::{Durability, SqliteStore};
 ///
-/// # let folder = std::env::temp_dir().join(format!("turnwright-doc-builder-{}", std::process::id()));
+/// # let temporary = tempfile::tempdir().unwrap();
+/// # let folder = temporary.path();
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// // In another folder than the database's.
 /// let spool = DiskSpool::open(folder.join("large-results")).await?;
@@ -55,7 +56,6 @@ pub enum Durability {
 ///     .open()
 ///     .await?;
 /// store.close().await?;
-/// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[must_use = "nothing is opened until `open` is called"]
@@ -131,8 +131,8 @@ impl SqliteStoreBuilder {
     /// use turnwright_core::store::{ConversationId, StoreExt as _};
     /// use turnwright_sqlite::{SqliteError, SqliteStore, SqliteErrorKind};
     ///
-    /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-read-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let temporary = tempfile::tempdir().unwrap();
+    /// # let folder = temporary.path();
     /// # let file = folder.join("chat.db");
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// SqliteStore::open(&file).await?.close().await?;
@@ -141,7 +141,6 @@ impl SqliteStoreBuilder {
     /// let error = store.put(&ConversationId::new("ada"), note).await.unwrap_err();
     /// assert_eq!(SqliteError::of(&error).map(SqliteError::kind), Some(SqliteErrorKind::ReadOnly));
     /// # store.close().await?;
-    /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn read_only(mut self) -> Self {

@@ -35,8 +35,8 @@ impl SqliteStore {
     /// use turnwright_core::spool::{MemorySpool, Spool as _};
     /// use turnwright_sqlite::SqliteStore;
     ///
-    /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-orphans-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let temporary = tempfile::tempdir().unwrap();
+    /// # let folder = temporary.path();
     /// # let file = folder.join("chat.db");
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();
@@ -48,7 +48,6 @@ impl SqliteStore {
     /// // No turn is running:
     /// assert_eq!(store.delete_orphans(Duration::ZERO).await?.deleted, 1);
     /// # store.close().await?;
-    /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///

@@ -56,8 +56,8 @@ use writer_thread::{Writer, WriterHandle};
 /// use turnwright_core::store::{ConversationId, StoreExt as _};
 /// use turnwright_sqlite::SqliteStore;
 ///
-/// # let folder = std::env::temp_dir().join(format!("turnwright-doc-store-{}", std::process::id()));
-/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let temporary = tempfile::tempdir().unwrap();
+/// # let folder = temporary.path();
 /// # let file = folder.join("chat.db");
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let conversation = ConversationId::new("chat-1");
@@ -69,7 +69,6 @@ use writer_thread::{Writer, WriterHandle};
 /// let store = SqliteStore::open(&file).await?;
 /// assert_eq!(store.messages(&conversation).await?[0].text(), "Hello!");
 /// # store.close().await?;
-/// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Clone)]

@@ -34,13 +34,12 @@ use super::{SqliteStore, beside};
 ///     Ok(Conversation::new(&runner, "chat-1").say(text).await.into_answer()?)
 /// }
 ///
-/// # let folder = std::env::temp_dir().join(format!("turnwright-doc-storage-{}", std::process::id()));
+/// # let temporary = tempfile::tempdir().unwrap();
+/// # let folder = temporary.path();
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// # std::fs::create_dir_all(&folder)?;
-/// assert_eq!(say(&folder, "Hello").await?, "That was message 1.");
+/// assert_eq!(say(folder, "Hello").await?, "That was message 1.");
 /// // Another runner, which could be in another process, continues:
-/// assert_eq!(say(&folder, "Hello again").await?, "That was message 3.");
-/// # std::fs::remove_dir_all(&folder)?;
+/// assert_eq!(say(folder, "Hello again").await?, "That was message 3.");
 /// # Ok::<(), BoxError>(()) }).unwrap();
 /// ```
 #[async_trait]
@@ -75,14 +74,13 @@ impl SqliteStore {
     /// ```
     /// use turnwright_sqlite::{Durability, SqliteStore};
     ///
-    /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-of-store-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let temporary = tempfile::tempdir().unwrap();
+    /// # let folder = temporary.path();
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = SqliteStore::builder(folder.join("chat.db")).durability(Durability::Always).open().await?;
     /// let storage = store.storage().await?;
     /// assert!(storage.is_persistent());
     /// # store.close().await?;
-    /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///

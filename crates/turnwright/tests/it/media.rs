@@ -51,18 +51,15 @@ fn picture(reader: impl MediaReader + 'static) -> turnwright::media::MediaBuilde
 }
 
 /// A folder that is gone after the test.
-struct Folder(PathBuf);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("turnwright-media-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
     }
 
     fn database(&self) -> PathBuf {
-        self.0.join("chat.db")
+        self.0.path().join("chat.db")
     }
 
     /// The number of files in the spool.
@@ -74,13 +71,7 @@ impl Folder {
                 .map(|path| if path.is_dir() { count(&path) } else { 1 })
                 .sum()
         }
-        count(&self.0.join("chat.db.results"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        count(&self.0.path().join("chat.db.results"))
     }
 }
 
@@ -133,7 +124,7 @@ fn texts(sent: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn an_attachment_that_cannot_be_read_is_described_with_a_database_and_in_memory() {
-    let folder = Folder::new("attachment");
+    let folder = Folder::new();
     let input = || TurnInput::new("What is this?").media(picture(Torn).build().unwrap());
     let sqlite = Storage::sqlite(folder.database()).await.unwrap();
     let (stored, warnings) = run(sqlite, answer(), input(), |runner| runner).await;
@@ -168,7 +159,7 @@ async fn a_result_that_cannot_be_read_is_described_with_a_database_and_in_memory
     };
     let tool = || Tool::dynamic("look", json!({ "type": "object" })).description("Looks.");
     for tool in [tool().handler(as_result), tool().handler(attached)] {
-        let (tool, folder) = (tool.build().unwrap(), Folder::new("result"));
+        let (tool, folder) = (tool.build().unwrap(), Folder::new());
         let replies = || {
             vec![
                 model::calls([("c1", "look", "{}")]),
@@ -220,7 +211,7 @@ impl ByteReader for Faulty {
 
 #[tokio::test]
 async fn a_reader_that_returns_more_than_its_length_is_not_copied() {
-    let folder = Folder::new("more");
+    let folder = Folder::new();
     let sqlite = Storage::sqlite(folder.database()).await.unwrap();
     let photo = picture(Faulty::default()).build().unwrap();
     let input = TurnInput::new("What is this?").media(photo);
@@ -234,7 +225,7 @@ async fn a_reader_that_returns_more_than_its_length_is_not_copied() {
 
 #[tokio::test]
 async fn a_reader_that_never_returns_holds_up_no_turn_that_is_cancelled() {
-    let folder = Folder::new("never");
+    let folder = Folder::new();
     let sqlite = Storage::sqlite(folder.database()).await.unwrap();
     let runner = turnwright::runner(turnwright_testkit::script::ScriptedModel::new([]));
     let runner = runner.storage(sqlite).build().unwrap();
@@ -254,7 +245,7 @@ async fn a_reader_that_never_returns_holds_up_no_turn_that_is_cancelled() {
 
 #[tokio::test]
 async fn media_above_the_limit_are_not_copied() {
-    let folder = Folder::new("limit");
+    let folder = Folder::new();
     for (length, copied) in [(11, 0), (10, 1)] {
         let sqlite = Storage::sqlite(folder.database()).await.unwrap();
         let photo = picture(MemoryReader::new(vec![0; length])).build().unwrap();
@@ -273,8 +264,8 @@ async fn media_above_the_limit_are_not_copied() {
 
 #[tokio::test]
 async fn media_in_place_are_not_copied_and_are_found_after_a_restart() {
-    let folder = Folder::new("in-place");
-    let file = folder.0.join("cat.png");
+    let folder = Folder::new();
+    let file = folder.0.path().join("cat.png");
     fs::write(&file, [0; 3]).unwrap();
     let open = async || {
         let store = SqliteStore::builder(folder.database()).byte_resolver(|resolver| {

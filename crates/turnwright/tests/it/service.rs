@@ -9,7 +9,7 @@
 
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -23,25 +23,22 @@ const APPROVE: &str = r#"{"decision": "approve"}"#;
 const APPROVE_AS_BOB: &str = r#"{"decision": "approve", "by": "bob", "note": "as agreed"}"#;
 
 /// A folder with the database of one test. It is gone after the test.
-struct Folder(PathBuf);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("turnwright-service-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
     }
 
     /// Starts the service with the database of this folder.
     fn start(&self) -> Service {
-        Service::start(&self.0.join("service.db"))
+        Service::start(&self.0.path().join("service.db"))
     }
 
     /// Records an approval in the database, and does no more.
     #[tokio::main(flavor = "current_thread")]
     async fn record_approval(&self, gate: &str) {
-        let storage = Storage::sqlite(self.0.join("service.db")).await.unwrap();
+        let storage = Storage::sqlite(self.0.path().join("service.db")).await.unwrap();
         let answered = storage.answer_gate("ada/bills", gate, GateAnswer::approve());
         answered.await.unwrap();
         let listed = storage.waiting().await.unwrap();
@@ -50,17 +47,11 @@ impl Folder {
 
     /// The lines of the book of payments.
     fn payments(&self) -> Vec<String> {
-        let book = std::fs::read_to_string(self.0.join("service.payments"));
+        let book = std::fs::read_to_string(self.0.path().join("service.payments"));
         book.unwrap_or_default()
             .lines()
             .map(str::to_owned)
             .collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -150,7 +141,7 @@ impl Drop for Service {
 
 #[test]
 fn a_turn_that_waits_for_approval_survives_a_kill_and_pays_once() {
-    let folder = Folder::new("waits");
+    let folder = Folder::new();
     let service = folder.start();
     let (_, gate) = service.ask_for_payment();
     drop(service);
@@ -194,7 +185,7 @@ fn a_turn_that_waits_for_approval_survives_a_kill_and_pays_once() {
 
 #[test]
 fn an_approval_that_was_recorded_just_before_a_kill_is_carried_out() {
-    let folder = Folder::new("approved");
+    let folder = Folder::new();
     let service = folder.start();
     let (turn, gate) = service.ask_for_payment();
     drop(service);
@@ -213,9 +204,9 @@ fn an_approval_that_was_recorded_just_before_a_kill_is_carried_out() {
 #[cfg(unix)]
 #[test]
 fn a_payment_whose_process_was_killed_is_reported_as_unknown_and_not_repeated() {
-    let folder = Folder::new("pays");
+    let folder = Folder::new();
     // The pipe has no reader, so the tool cannot write its receipt: it runs until its process is killed.
-    let receipt = folder.0.join("service.receipt");
+    let receipt = folder.0.path().join("service.receipt");
     let made = Command::new("mkfifo").arg(&receipt).status().unwrap();
     assert!(made.success());
     let service = folder.start();

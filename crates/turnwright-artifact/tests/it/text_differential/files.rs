@@ -1,8 +1,5 @@
 //! Generated files, the same in every run.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
-
 /// The kind of a generated file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
@@ -127,24 +124,6 @@ fn piece(dice: &mut Dice, crlf: bool) -> &'static str {
     match dice.below(words.len() + 6) {
         n if n < words.len() => words[n],
         _ => ends[dice.below(ends.len())],
-    }
-}
-
-/// Deleted on drop.
-pub(super) struct Folder(pub(super) PathBuf);
-
-impl Folder {
-    pub(super) fn new() -> Self {
-        let path = env::temp_dir().join(format!("turnwright-text-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let path: &Path = &self.0;
-        let _ = fs::remove_dir_all(path);
     }
 }
 

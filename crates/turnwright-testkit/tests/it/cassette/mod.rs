@@ -48,31 +48,21 @@ impl Transport for Inner {
 }
 
 /// A folder that is deleted at the end.
-struct Folder(PathBuf);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("turnwright-cassette-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
     }
 
     fn file(&self) -> PathBuf {
-        self.0.join("made/by/it/tape.json")
+        self.0.path().join("made/by/it/tape.json")
     }
 
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.file().parent().unwrap()).unwrap();
         let names = entries.map(|item| item.unwrap().file_name().into_string().unwrap());
         names.collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -104,7 +94,7 @@ fn on_disk(path: &Path) -> Value {
 
 #[tokio::test]
 async fn recorded_exchanges_are_replayed() {
-    let folder = Folder::new("again");
+    let folder = Folder::new();
     let inner = Inner::new([
         (200, pieces(["data: one\n\n", "data: two\n\n"])),
         (200, vec![Ok(Bytes::from_static(b"\xff\x00"))]),
@@ -193,7 +183,7 @@ fn unreadable_exchange_is_explained() {
 
 #[tokio::test]
 async fn file_contains_no_secrets() {
-    let folder = Folder::new("secret");
+    let folder = Folder::new();
     let inner = Inner::new([(200, pieces(["data: \"key-12", "345678\\n my\\/own\"\n\n"]))]);
     let cassette = Cassette::record(folder.file(), inner)
         .unwrap()
@@ -229,7 +219,7 @@ async fn file_contains_no_secrets() {
 
 #[tokio::test]
 async fn pieces_are_passed_on_immediately() {
-    let folder = Folder::new("pieces");
+    let folder = Folder::new();
     let inner = Inner::new([(200, pieces(["one", "two"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
     let mut response = cassette.send(request(&json!({}))).await.unwrap();
@@ -242,7 +232,7 @@ async fn pieces_are_passed_on_immediately() {
 
 #[tokio::test]
 async fn truncated_response_breaks_in_replay() {
-    let folder = Folder::new("truncated");
+    let folder = Folder::new();
     let broken = Error::new(ErrorCode::MODEL_UNREACHABLE, "the line is dead");
     let inner = Inner::new([
         (200, pieces(["one", "two"])),
@@ -272,7 +262,7 @@ async fn truncated_response_breaks_in_replay() {
 
 #[tokio::test]
 async fn recordings_are_in_request_order() {
-    let folder = Folder::new("order");
+    let folder = Folder::new();
     let inner = Inner::new([(200, pieces(["first"])), (200, pieces(["second"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
     let first = cassette.send(request(&json!(1))).await.unwrap();
@@ -286,7 +276,7 @@ async fn recordings_are_in_request_order() {
 
 #[tokio::test]
 async fn write_error_is_reported_and_loses_nothing() {
-    let folder = Folder::new("disk");
+    let folder = Folder::new();
     let inner = Inner::new([(200, pieces(["one"])), (200, pieces(["two"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
     // A folder has the name of the file: the temporary file can be written, but not renamed.
@@ -309,7 +299,7 @@ async fn write_error_is_reported_and_loses_nothing() {
 
 #[tokio::test]
 async fn old_recording_is_kept_until_a_new_one_is_complete() {
-    let folder = Folder::new("old");
+    let folder = Folder::new();
     fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
     fs::write(folder.file(), "[]").unwrap();
     let cassette = Cassette::record(folder.file(), Inner::default()).unwrap();
@@ -429,9 +419,9 @@ fn invalid_recordings_are_rejected() {
 #[tokio::test]
 async fn recording_is_private_and_replaces_no_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let folder = Folder::new("private");
+    let folder = Folder::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let [new, wide, link] = ["new.json", "wide.json", "link.json"].map(|name| folder.0.join(name));
+    let [new, wide, link] = ["new.json", "wide.json", "link.json"].map(|name| folder.0.path().join(name));
     fs::write(&wide, "[]").unwrap();
     fs::set_permissions(&wide, fs::Permissions::from_mode(0o644)).unwrap();
     for path in [&new, &wide] {
@@ -445,7 +435,7 @@ async fn recording_is_private_and_replaces_no_link() {
         assert_eq!(mode(path), 0o600, "{}", path.display());
     }
     symlink(&wide, &link).unwrap();
-    for path in [link.as_path(), folder.0.as_path(), Path::new("/dev/null")] {
+    for path in [link.as_path(), folder.0.path(), Path::new("/dev/null")] {
         let error = Cassette::record(path, Inner::new([])).unwrap_err();
         assert_eq!(error.code(), ErrorCode::STORE_ERROR, "{}", path.display());
     }

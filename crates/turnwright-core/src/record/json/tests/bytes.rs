@@ -207,29 +207,22 @@ async fn media_find_their_bytes_with_the_resolver() {
 }
 
 /// A temporary directory, deleted on drop.
-struct Folder(std::path::PathBuf);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
     fn new() -> Self {
-        let name = format!("turnwright-bytes-{}", crate::ids::new_id());
-        Folder(std::env::temp_dir().join(name))
+        Folder(tempfile::tempdir().unwrap())
     }
 
     fn spool(&self) -> Arc<dyn Spool> {
-        Arc::new(DiskSpool::at(&self.0))
+        Arc::new(DiskSpool::at(self.0.path()))
     }
 
     fn files(&self) -> Vec<std::path::PathBuf> {
-        match std::fs::read_dir(&self.0) {
+        match std::fs::read_dir(self.0.path()) {
             Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
             Err(_) => Vec::new(),
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -382,8 +375,8 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
         );
         // Replaced by another file: this process notices too.
         let file = folder.files().remove(0);
-        std::fs::write(folder.0.join("forged"), &forged).unwrap();
-        std::fs::rename(folder.0.join("forged"), file).unwrap();
+        std::fs::write(folder.0.path().join("forged"), &forged).unwrap();
+        std::fs::rename(folder.0.path().join("forged"), file).unwrap();
         let again_here = artifact_of(&again(&record, &resolver).unwrap());
         assert!(again_here.as_bytes().await.is_err());
 
