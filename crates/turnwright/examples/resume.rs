@@ -113,9 +113,7 @@ async fn main() -> Result<(), BoxError> {
     }
     let temporary = tempfile::tempdir()?;
     let folder = temporary.path();
-    let mut process = Command::new(std::env::current_exe()?)
-        .arg(folder)
-        .spawn()?;
+    let mut process = Command::new(std::env::current_exe()?).arg(folder).spawn()?;
     while !bank(folder).exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

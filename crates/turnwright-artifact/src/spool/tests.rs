@@ -8,7 +8,10 @@ use super::*;
 use crate::spool::ByteStream;
 
 /// A path that does not exist yet, in a temporary folder.
-struct Folder(PathBuf, #[allow(dead_code, reason = "deleted on drop")] tempfile::TempDir);
+struct Folder(
+    PathBuf,
+    #[allow(dead_code, reason = "deleted on drop")] tempfile::TempDir,
+);
 
 impl Folder {
     fn new() -> Self {

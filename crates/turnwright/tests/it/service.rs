@@ -38,7 +38,9 @@ impl Folder {
     /// Records an approval in the database, and does no more.
     #[tokio::main(flavor = "current_thread")]
     async fn record_approval(&self, gate: &str) {
-        let storage = Storage::sqlite(self.0.path().join("service.db")).await.unwrap();
+        let storage = Storage::sqlite(self.0.path().join("service.db"))
+            .await
+            .unwrap();
         let answered = storage.answer_gate("ada/bills", gate, GateAnswer::approve());
         answered.await.unwrap();
         let listed = storage.waiting().await.unwrap();

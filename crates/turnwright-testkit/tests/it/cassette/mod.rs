@@ -421,7 +421,8 @@ async fn recording_is_private_and_replaces_no_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = Folder::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let [new, wide, link] = ["new.json", "wide.json", "link.json"].map(|name| folder.0.path().join(name));
+    let [new, wide, link] =
+        ["new.json", "wide.json", "link.json"].map(|name| folder.0.path().join(name));
     fs::write(&wide, "[]").unwrap();
     fs::set_permissions(&wide, fs::Permissions::from_mode(0o644)).unwrap();
     for path in [&new, &wide] {
