@@ -196,7 +196,7 @@ impl Storage {
     ///     let next = storage.waiting().prefix("ada/").after(last.cursor()).limit(50).await?;
     /// }
     ///
-    /// // When a process starts: continue what a dead process left.
+    /// // When a process starts: continue what a dead process left. A turn that cannot be resumed has the error in its outcome.
     /// for turn in storage.waiting().resumable().await? {
     ///     drop(runner.resume(&turn).await?);
     /// }
