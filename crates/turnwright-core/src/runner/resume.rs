@@ -16,7 +16,7 @@ use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Step;
 use crate::outcome::TurnStatus;
-use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Store, StoreExt as _, TurnFilter, TurnPlace, next_turn,
@@ -284,8 +284,8 @@ impl TurnContext {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_entry(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);
-                    if gate.state == GateState::Open {
-                        // The answer to an open question may come through the store.
+                    if gate.answer().is_none() {
+                        // The turn may ask this again, and the answer may come through the store.
                         self.gates().detach();
                     }
                     self.gates().recorded().insert(gate);
