@@ -87,7 +87,7 @@ impl RecordedGates {
             .collect()
     }
 
-    /// Returns the gates that are still open, closed: the turn has ended and did not reach them again.
+    /// Returns the gates that are still open, closed: the turn has ended and does not wait at them any more.
     pub(crate) fn closed(&self) -> Vec<Arc<GateRecord>> {
         let before = self.0.lock();
         let open = before.values().filter(|gate| gate.state == GateState::Open);

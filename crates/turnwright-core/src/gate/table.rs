@@ -64,7 +64,7 @@ pub(crate) struct TurnGates {
 #[derive(Default)]
 struct Own {
     activity: Arc<Activity>,
-    /// The gates at which the turn waited before it was resumed.
+    /// The gates at which the turn waited before it was resumed, and those that it left without an answer.
     recorded: RecordedGates,
     numbers: GateNumbers,
     ended: AtomicBool,

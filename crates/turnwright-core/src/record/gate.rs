@@ -70,7 +70,7 @@ pub enum GateState {
     Open,
     /// Answered.
     Answered(GateAnswer),
-    /// Closed without an answer: it timed out, or its turn ended.
+    /// Closed without an answer: it timed out, or its turn ended. A resumed turn may open it again.
     Unanswered,
 }
 

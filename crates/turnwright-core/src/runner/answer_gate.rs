@@ -128,8 +128,8 @@ impl TurnRunner {
             let runner = self.clone();
             return Ok(Follower::start_or_resume(runner, stored, gate.id()));
         }
-        let input = TurnInput::resume(Arc::clone(&gate.turn_id)).conversation(conversation);
-        self.resume(input.replay()).await
+        let input = TurnInput::resume_unless_ended(&gate.turn_id, &conversation);
+        Ok(self.start(input.replay()))
     }
 
     /// Whether edited arguments fit the tool of the call that waits, if this runner has it.

@@ -93,10 +93,7 @@ impl Follower {
                     failures = 0;
                     self.report_quiet();
                 }
-                Ok(false) if self.can_resume_here() => match self.resume().await {
-                    Ok(turn) => return self.forward(turn).await,
-                    Err(error) => break error,
-                },
+                Ok(false) if let Some(turn) = self.resume() => return self.forward(turn).await,
                 Ok(false) if self.stored.turn.state != TurnState::Running => {
                     let _ = self.controls.set(Controls::ended());
                     self.stored.end(&self.hub);
@@ -133,30 +130,22 @@ impl Follower {
         }
     }
 
-    /// Returns whether to resume the turn here: its process is gone, or has suspended it without using the answer.
-    fn can_resume_here(&self) -> bool {
-        let Some(resumes) = &self.resumes else {
-            return false;
-        };
-        let is_open = self
-            .stored
-            .gates
-            .iter()
-            .any(|gate| gate.id() == &*resumes.gate);
-        match self.stored.turn.state {
+    /// Resumes the turn here if its process is gone, or has suspended it without using the answer.
+    fn resume(&self) -> Option<Turn> {
+        let Resumes { runner, gate } = self.resumes.as_ref()?;
+        let is_open = (self.stored.gates.iter()).any(|open| open.id() == &**gate);
+        let resumes = match self.stored.turn.state {
             TurnState::Running => true,
             TurnState::Suspended => !is_open,
             _ => false,
-        }
-    }
-
-    async fn resume(&mut self) -> Result<Turn, Error> {
-        let Some(Resumes { runner, .. }) = self.resumes.take() else {
-            return Err(interrupted(self.stored.turn.id()));
         };
-        let conversation = self.stored.conversation_id.shared();
-        let input = TurnInput::resume(self.stored.turn.shared_id()).conversation(conversation);
-        runner.resume(input).await
+        resumes.then(|| {
+            let ids = (
+                self.stored.turn.shared_id(),
+                self.stored.conversation_id.shared(),
+            );
+            runner.start(TurnInput::resume_unless_ended(&ids.0, &ids.1))
+        })
     }
 
     /// Forwards the events and the outcome of the turn, which runs here now.

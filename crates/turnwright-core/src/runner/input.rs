@@ -52,6 +52,8 @@ pub struct TurnInput {
     pub(crate) inherit_rules: bool,
     /// Whether an existing turn is resumed.
     pub(crate) is_resume: bool,
+    /// Whether it is resumed only if it has not ended.
+    pub(crate) unless_ended: bool,
     /// Whether the event stream of a resumed turn starts with what the turn did before.
     pub(crate) replay: bool,
     /// Whether a suspended turn of the conversation is abandoned.
@@ -93,6 +95,7 @@ impl TurnInput {
             under: None,
             inherit_rules: true,
             is_resume: false,
+            unless_ended: false,
             replay: false,
             abandon_suspended: false,
             suspend_at_gates: false,
@@ -114,6 +117,14 @@ impl TurnInput {
         TurnInput {
             is_resume: true,
             ..TurnInput::empty().turn_id(turn_id)
+        }
+    }
+
+    /// Creates the input for resuming a turn that was found in a conversation, unless it has ended meanwhile.
+    pub(crate) fn resume_unless_ended(turn_id: &Arc<str>, conversation: &Arc<str>) -> Self {
+        TurnInput {
+            unless_ended: true,
+            ..TurnInput::resume(turn_id).conversation(conversation)
         }
     }
 
@@ -455,6 +466,7 @@ debug_fields!(TurnInput {
 });
 
 /// The turn to resume: its id, a row of [`Storage::waiting`](crate::Storage::waiting), or a [`TurnInput::resume`] with more.
+/// A row resumes the turn only if it has not ended since.
 ///
 /// ```
 /// use turnwright_core::TurnInput;
@@ -494,8 +506,10 @@ impl From<TurnInput> for ResumeInput {
 
 impl From<&Waiting> for ResumeInput {
     fn from(turn: &Waiting) -> Self {
-        let input = TurnInput::resume(Arc::clone(&turn.turn_id));
-        ResumeInput(input.conversation(Arc::clone(&turn.conversation)))
+        ResumeInput(TurnInput::resume_unless_ended(
+            &turn.turn_id,
+            &turn.conversation,
+        ))
     }
 }
 

@@ -5,16 +5,18 @@
 //! is asked by idempotency key, or the model reads that the result is unknown. A turn cannot be resumed if one of its
 //! calls or ledger entries is damaged, because it is unknown which calls had begun.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
-use super::stored_turn::replay_record;
+use super::stored_turn::{replay_record, status};
 use super::turn_runner::TurnRunner;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Step;
-use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::outcome::TurnStatus;
+use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Store, StoreExt as _, TurnFilter, TurnPlace, next_turn,
@@ -47,6 +49,8 @@ impl TurnRunner {
     /// - Approvals and gates of middleware that waited wait again, with the same ids. Recorded answers are reused, within the
     ///   timeout of their gate.
     /// - A turn that was answered returns its answer again, and nothing runs.
+    /// - A row of [`Storage::waiting`](crate::Storage::waiting) resumes its turn only if that has not ended since. Otherwise the
+    ///   outcome is the stored one, and nothing runs.
     ///
     /// Turn input middleware runs again. The stash as of the start of the turn is restored, and so are its instructions, model
     /// settings and the rest of its budget. Tools that were only given to this turn are not stored. Pass them, and whatever else
@@ -79,9 +83,11 @@ impl TurnRunner {
     /// - `E_UNKNOWN_TURN` if the store has no turn with this id (a turn without a conversation is not stored), or if several
     ///   conversations have one: select yours with `TurnInput::resume(id).conversation(…)`.
     /// - `E_INVALID_TURN_CONTEXT` if the input was not created with [`TurnInput::resume`].
+    /// - `E_STORE_ERROR` if the store fails.
     ///
     /// Other errors are in the outcome: `E_TURN_HELD` while another process runs the turn, `E_TURN_NOT_RESUMABLE` if the
-    /// conversation has continued without it.
+    /// conversation has continued without it. For a row of [`Storage::waiting`](crate::Storage::waiting) every error is in the
+    /// outcome, so that no turn keeps a program from resuming the others.
     #[doc(alias("checkpoint", "recover"))]
     pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         Ok(self.start(self.to_resume(turn.into()).await?))
@@ -89,6 +95,9 @@ impl TurnRunner {
 
     async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {
         let (turn_id, input) = turn.into_parts()?;
+        if input.unless_ended {
+            return Ok(input);
+        }
         let turn_id = &*turn_id;
         let store = self.storage().store();
         if let Some(conversation) = &input.conversation {
@@ -117,18 +126,25 @@ impl TurnRunner {
 }
 
 impl TurnContext {
-    /// Resumes the turn. `None` if it has its answer and nothing is left to do.
-    pub(crate) async fn resume_turn(&self) -> Result<Option<Resumed>, Error> {
+    /// Resumes the turn. Breaks with its end if nothing is left to do: it has its answer, or it has ended and is not resumed then.
+    pub(crate) async fn resume_turn(
+        &self,
+        unless_ended: bool,
+    ) -> Result<ControlFlow<TurnStatus, Resumed>, Error> {
         let Some(store) = self.record_store() else {
             return Err(unnamed(self.turn_id()));
         };
+        let is_over = |turn: &TurnRecord| match turn.state {
+            TurnState::Running | TurnState::Suspended => false,
+            state => unless_ended || state == TurnState::Answered,
+        };
         let mut tries = 0;
         let found = loop {
-            // There is no need to wait for a turn that was answered.
+            // There is no need to wait for a turn that is over.
             let found = self.found(&**store).await?;
-            if found.turn.state == TurnState::Answered {
+            if is_over(&found.turn) {
                 self.load_own(&**store, &found).await?;
-                return Ok(None);
+                return Ok(ControlFlow::Break(status(&found.turn, &[])));
             }
             // Nor for one that cannot be resumed.
             resumable(self, &found)?;
@@ -139,7 +155,7 @@ impl TurnContext {
             let Some((position, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));
             };
-            if turn.state == TurnState::Answered {
+            if is_over(&turn) {
                 continue;
             }
             let next = next_turn(&**store, self.conversation_id(), position);
@@ -193,7 +209,7 @@ impl TurnContext {
             let message = Message::framework(text).build()?;
             self.records().store(message).await?;
         }
-        Ok(Some(Resumed {
+        Ok(ControlFlow::Continue(Resumed {
             left,
             answered,
             step,
@@ -268,8 +284,8 @@ impl TurnContext {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_entry(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);
-                    if gate.state == GateState::Open {
-                        // The answer to an open question may come through the store.
+                    if gate.answer().is_none() {
+                        // The turn may ask this again, and the answer may come through the store.
                         self.gates().detach();
                     }
                     self.gates().recorded().insert(gate);

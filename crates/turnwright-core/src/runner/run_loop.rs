@@ -1,6 +1,7 @@
 //! The loop of a turn.
 
 use std::future::poll_fn;
+use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -92,14 +93,17 @@ pub(crate) enum Start {
         abandon_suspended: bool,
     },
     /// With what the store has of it.
-    Resumed,
+    Resumed {
+        /// Whether a turn that has ended stays as it is.
+        unless_ended: bool,
+    },
 }
 
 impl Start {
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
             Start::New { message, .. } => message.as_deref(),
-            Start::Resumed => None,
+            Start::Resumed { .. } => None,
         }
     }
 }
@@ -235,13 +239,12 @@ impl TurnLoop<'_> {
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
-            Start::Resumed => match Box::pin(turn.resume_turn())
+            Start::Resumed { unless_ended } => match Box::pin(turn.resume_turn(unless_ended))
                 .await
                 .map_err(TurnStatus::Failed)?
             {
-                Some(resumed) => Some(resumed),
-                // It was answered before, and that is still its answer.
-                None => return Ok(TurnStatus::Answered),
+                ControlFlow::Continue(resumed) => Some(resumed),
+                ControlFlow::Break(ended) => return Ok(ended),
             },
         };
         let loaded = until_cancelled(turn, Box::pin(plan.history.hydrate(turn))).await?;

@@ -196,7 +196,7 @@ pub(super) fn replay_gate(hub: &EventHub, gate: &GateRecord) {
 }
 
 /// Returns how a turn ended, from its record.
-fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
+pub(super) fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
     let failure = turn.error.as_ref();
     if turn.state == TurnState::Answered {
         return TurnStatus::Answered;

@@ -234,7 +234,9 @@ impl TurnRunner {
             (Err(error), _) | (_, Err(error)) => return failed(error),
         };
         let begin = if resumed {
-            Start::Resumed
+            Start::Resumed {
+                unless_ended: input.unless_ended,
+            }
         } else {
             Start::New {
                 message,

@@ -163,7 +163,8 @@ impl Storage {
     /// # Errors
     /// - `E_UNKNOWN_TURN_GATE` if there is no such gate.
     /// - `E_TURN_GATE_ANSWERED` if the gate was already answered.
-    /// - `E_TURN_GATE_CLOSED` if its turn has ended.
+    /// - `E_TURN_GATE_CLOSED` if its turn has ended or does not wait there any more. A turn that was aborted, failed or reached a
+    ///   limit asks again if it is resumed.
     /// - `E_TURN_GATE_TIMEOUT` if its timeout has expired.
     /// - `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not accept this answer.
     /// - `E_STORE_ERROR` if the store fails.
@@ -196,7 +197,7 @@ impl Storage {
     ///     let next = storage.waiting().prefix("ada/").after(last.cursor()).limit(50).await?;
     /// }
     ///
-    /// // When a process starts: continue what a dead process left.
+    /// // When a process starts: continue what a dead process left. A turn that cannot be resumed has the error in its outcome.
     /// for turn in storage.waiting().resumable().await? {
     ///     drop(runner.resume(&turn).await?);
     /// }

@@ -10,7 +10,9 @@ use super::ext::undamaged;
 use super::{Batch, ConversationId, Loaded, Query, Store, StoreExt as _};
 use crate::error::{Error, ErrorCode};
 use crate::gate::{admitted, check};
-use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{
+    GateAnswer, GateRecord, GateState, RecordKind, RecordType as _, TurnRecord, TurnState,
+};
 use crate::schema::{Schema, escape};
 
 /// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
@@ -25,18 +27,20 @@ pub(crate) async fn answer_gate(
     accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error> + Sync,
 ) -> Result<Arc<GateRecord>, Error> {
     let answer = admitted(answer)?;
-    let gates = Query::all().kind(RecordKind::Gate).ids([gate_id]);
+    let mut query = Query::all().kind(RecordKind::Gate).ids([gate_id]);
     let gate = found(
-        store.load(conversation, &gates).await?,
+        store.load(conversation, &query).await?,
         conversation,
         gate_id,
     )?;
-    check_turn(store, conversation, &gate).await?;
+    query = query.kind(RecordKind::Turn).ids([gate_id, &*gate.turn_id]);
     let mut answered = Err(closed(&escape(gate_id, 120), "it is not stored"));
-    // Only if nothing was written meanwhile: of two answers one counts.
-    let updated = store.update(conversation, &gates, |loaded| {
-        answered = found(loaded.clone(), conversation, gate_id)
-            .and_then(|gate| answered_gate(&gate, answer.clone(), &accepts));
+    // Only if nothing was written meanwhile: of two answers one counts, and a turn that ends gets none.
+    let updated = store.update(conversation, &query, |loaded| {
+        answered = found(loaded.clone(), conversation, gate_id).and_then(|gate| {
+            check_open(&gate, loaded)?;
+            answered_gate(&gate, answer.clone(), &accepts)
+        });
         (answered.iter().cloned()).fold(Batch::new(), Batch::put)
     });
     updated.await?;
@@ -58,49 +62,44 @@ fn answered_gate(
     Ok(gate.closed(GateState::Answered(checked)))
 }
 
-/// Returns the gate, if it can still be answered.
+/// Returns the gate.
 fn found(
     loaded: Loaded,
     conversation: &ConversationId,
     gate_id: &str,
 ) -> Result<Arc<GateRecord>, Error> {
-    let shown = escape(gate_id, 120);
-    let mut records = undamaged(loaded)?.into_records();
-    let Some(gate) = records.find_map(Record::downcast::<GateRecord>) else {
-        let conversation = escape(conversation.as_str(), 80);
-        let message = format!("the conversation `{conversation}` has no gate `{shown}`");
-        return Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message));
-    };
-    match &gate.state {
-        GateState::Open => Ok(gate),
-        GateState::Answered(_) => {
-            let message =
-                format!("the gate `{shown}` was already answered: the first answer counts");
-            Err(Error::new(ErrorCode::TURN_GATE_ANSWERED, message))
-        }
-        GateState::Unanswered => Err(closed(&shown, "it was closed without an answer")),
+    let mut gates = loaded.records.iter();
+    if let Some(gate) = gates.find_map(|stored| GateRecord::of(&stored.record)) {
+        return Ok(Arc::clone(gate));
     }
+    undamaged(loaded)?;
+    let (conversation, gate_id) = (escape(conversation.as_str(), 80), escape(gate_id, 120));
+    let message = format!("the conversation `{conversation}` has no gate `{gate_id}`");
+    Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message))
 }
 
-/// Rejects an answer for a turn that will not reach the gate again.
-async fn check_turn(
-    store: &dyn Store,
-    conversation: &ConversationId,
-    gate: &GateRecord,
-) -> Result<(), Error> {
-    let query = Query::all().kind(RecordKind::Turn);
-    let loaded = store
-        .load(conversation, &query.ids([&*gate.turn_id]))
-        .await?;
-    // A damaged turn may reach it.
-    let mut records = loaded.into_records();
-    let turn = records.find_map(Record::downcast::<TurnRecord>);
+/// Rejects an answer at a gate that has one, and for a turn that does not wait there.
+fn check_open(gate: &GateRecord, loaded: &Loaded) -> Result<(), Error> {
+    let shown = escape(gate.id(), 120);
+    if gate.answer().is_some() {
+        let message = format!("the gate `{shown}` was already answered: the first answer counts");
+        return Err(Error::new(ErrorCode::TURN_GATE_ANSWERED, message));
+    }
+    let mut records = loaded.records.iter();
+    // A damaged turn may wait there.
+    let turn = records.find_map(|stored| TurnRecord::of(&stored.record));
     match turn.map(|turn| turn.state) {
         Some(state @ (TurnState::Answered | TurnState::Nacked | TurnState::Abandoned)) => {
-            let why = format!("its turn is {state}");
-            Err(closed(&escape(gate.id(), 120), &why))
+            Err(closed(&shown, &format!("its turn is {state}")))
         }
-        _ => Ok(()),
+        Some(state @ (TurnState::Aborted | TurnState::Failed | TurnState::Limit)) => {
+            let why = format!(
+                "its turn is {state}. Resume the turn: it asks again if it still needs an answer"
+            );
+            Err(closed(&shown, &why))
+        }
+        _ if gate.state == GateState::Open => Ok(()),
+        _ => Err(closed(&shown, "it was closed without an answer")),
     }
 }
 

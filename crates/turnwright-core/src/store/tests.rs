@@ -1,12 +1,17 @@
-use std::sync::Arc;
+use std::sync::{Arc, Once};
+use std::time::SystemTime;
 
+use futures_util::FutureExt as _;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
 use crate::error::{Error, ErrorCode};
-use crate::record::{Memory, Message, Record, RecordKind, Thought};
+use crate::record::{
+    GateAnswer, GateKind, GateRecord, GateState, Memory, Message, Record, RecordKind, Thought,
+    TurnRecord, TurnState,
+};
 
 fn record(kind: RecordKind, id: &str, text: &str) -> Record {
     match kind {
@@ -331,4 +336,38 @@ fn errors_have_advice_and_convert_to_crate_errors() {
     let error = Error::from(failed);
     assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(error.message(), "the store failed: disk full");
+}
+
+#[tokio::test]
+async fn a_gate_gets_no_answer_if_its_turn_ends_before_the_answer_is_written() {
+    let (store, talk) = (MemoryStore::default(), ConversationId::new("talk"));
+    let turn = TurnRecord::begin("turn-1".into(), Vec::new());
+    store.put(&talk, Arc::new(turn.clone())).await.unwrap();
+    let gate = GateRecord {
+        id: "gate-1".into(),
+        turn_id: "turn-1".into(),
+        kind: GateKind::Custom("where".into()),
+        tool_call: None,
+        question: Arc::new("Where?".into()),
+        schema: None,
+        timeout: None,
+        step: None,
+        state: GateState::Open,
+        opened_at: SystemTime::now(),
+        closed_at: None,
+    };
+    store.put(&talk, Arc::new(gate)).await.unwrap();
+    let once = Once::new();
+    let ends = |_: &GateRecord, _: &GateAnswer| {
+        once.call_once(|| {
+            let ended = Arc::new(turn.ended(TurnState::Aborted, None));
+            let stored = store.put(&talk, ended).now_or_never();
+            stored.expect("a store in memory does not wait").unwrap();
+        });
+        Ok(())
+    };
+    let answered = answer_gate(&store, &talk, "gate-1", GateAnswer::value("here"), ends).await;
+    assert_eq!(answered.unwrap_err().code(), ErrorCode::TURN_GATE_CLOSED);
+    let gates = store.gates(&talk).await.unwrap();
+    assert_eq!(gates[0].state, GateState::Open);
 }

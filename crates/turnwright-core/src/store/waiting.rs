@@ -75,8 +75,8 @@ impl<'s> WaitingQuery<'s> {
     /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
     ///
     /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running it fails
-    /// with `E_TURN_HELD`, and that turn is not disturbed.
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running the outcome
+    /// is `E_TURN_HELD`, and that turn is not disturbed. If the turn ends meanwhile, the outcome is its own, and it is not resumed.
     pub fn resumable(mut self) -> Self {
         self.resumable = true;
         self

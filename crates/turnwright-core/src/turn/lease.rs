@@ -137,7 +137,7 @@ impl TurnContext {
         Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
 
-    /// Stores how the turn ended, and releases the lease.
+    /// Closes the gates that are still open, stores how the turn ended, and releases the lease.
     pub(crate) async fn release(&self, how: &TurnStatus, iterations: u32) {
         let Some(lease) = self.lease() else {
             return;
@@ -146,6 +146,12 @@ impl TurnContext {
             return;
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
+        if !suspended {
+            for gate in self.gates().recorded().closed() {
+                // An answer that was recorded meanwhile stays. A failed write is reported by the next one.
+                drop(self.write_gate(gate, None).await);
+            }
+        }
         let mut record = match how {
             TurnStatus::Suspended { .. } => {
                 let step = self.gates().numbers().step().0;
@@ -160,11 +166,7 @@ impl TurnContext {
         let left = (suspended || self.journal().is(Mark::Incomplete))
             .then(|| Arc::clone(self.shared_id()));
         let lease = lease.record_of(left, Duration::ZERO);
-        let mut records: Vec<Record> = vec![Arc::new(record).into(), Arc::new(lease).into()];
-        if matches!(how, TurnStatus::Answered | TurnStatus::Nacked(_)) {
-            let left = self.gates().recorded().closed();
-            records.extend(left.into_iter().map(Record::from));
-        }
+        let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if let Err(error) = self.write(records).await {
             let why = error.message();
             self.warn(format!("the end of the turn could not be stored: {why}"));

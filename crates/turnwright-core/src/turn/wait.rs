@@ -33,6 +33,8 @@ pub(crate) struct Asked {
     received: Option<oneshot::Receiver<Received>>,
     waiter: Waiter,
     closed: GateClosed,
+    /// Its record, while that may be open in the store.
+    open: Option<Arc<GateRecord>>,
 }
 
 impl TurnContext {
@@ -169,6 +171,7 @@ impl TurnContext {
             received: Some(received),
             waiter,
             closed: GateClosed::aborted(),
+            open: None,
         })
     }
 }
@@ -216,15 +219,15 @@ impl Asked {
         let Some(received) = self.received.take() else {
             return Err(unanswerable(&self.gate.kind));
         };
-        // Boxed, so that a waiting future does not hold the state of a write.
-        let stored = match Box::pin(self.store_open()).await {
-            StoredGate::Open(record) => Some(record),
-            StoredGate::NotStored => None,
-            StoredGate::Answered(answer) => {
-                self.closed = GateClosed::of(&answer);
+        let stored = self.turn.lease().map(|_| self.record());
+        if let Some(record) = &stored {
+            self.open = Some(Arc::clone(record));
+            // Boxed, so that a waiting future does not hold the state of a write.
+            if let Some(answer) = Box::pin(self.store_open(record)).await {
+                (self.open, self.closed) = (None, GateClosed::of(&answer));
                 return Ok(answer);
             }
-        };
+        }
         let waits = self.wait_state(stored.clone());
         let time = TimeLimit::from_now(self.time_left);
         let received = within(time, self.turn.cancellation(), received).await;
@@ -246,10 +249,10 @@ impl Asked {
                     }
                     (Received::Live(answer) | Received::Recorded(answer), _) => answer,
                 };
-                self.closed = GateClosed::of(&answer);
+                (self.open, self.closed) = (None, GateClosed::of(&answer));
                 return Ok(answer);
             }
-            // The turn still waits here if it is resumed.
+            // The turn is about to end, which closes the gate in the store.
             Err(Cut::Cancelled) => return Err(aborted(kind)),
             // The last handle to the turn's gates was dropped.
             Ok(Err(_)) => unanswerable(kind),
@@ -261,10 +264,16 @@ impl Asked {
                 Error::new(ErrorCode::TURN_GATE_TIMEOUT, message)
             }
         };
-        if let Some(record) = stored {
-            // Stored before it has any effect.
+        if let Some(record) = self.open.take() {
+            // Stored before it has any effect. An answer that was recorded until then counts.
             let closed = record.closed(GateState::Unanswered);
-            Box::pin(self.store(vec![closed])).await;
+            if let Ok(Some(answered)) = Box::pin(self.turn.write_gate(closed, None)).await
+                && let Some(answer) =
+                    usable_answer(&answered, &self.gate, self.tool_call.as_deref())
+            {
+                self.closed = GateClosed::of(&answer);
+                return Ok(answer);
+            }
         }
         Err(unanswered)
     }
@@ -296,34 +305,33 @@ impl Asked {
         waits
     }
 
-    /// Stores that the turn waits here, so that it waits here again when it is resumed, unless an answer was recorded meanwhile.
-    async fn store_open(&self) -> StoredGate {
-        if self.turn.lease().is_none() {
-            return StoredGate::NotStored;
-        }
-        let record = self.record();
+    /// Stores that the turn waits here, so that it waits here again when it is resumed. If an answer was recorded meanwhile,
+    /// returns it instead.
+    async fn store_open(&self, record: &Arc<GateRecord>) -> Option<GateAnswer> {
         let recorded = self.turn.gates().recorded();
         let Some(before) = recorded.get(&self.id) else {
-            let mut records = recorded.replaced_by(&record);
-            records.push(Arc::clone(&record));
-            self.store(records).await;
-            return StoredGate::Open(record);
+            let mut records = recorded.replaced_by(record);
+            records.push(Arc::clone(record));
+            // A failed write ends the turn, so nothing waits here any more.
+            let _ = (self.turn)
+                .write(records.into_iter().map(Record::Gate).collect())
+                .await;
+            return None;
         };
         recorded.remove(&self.id);
         // Its answer, if any, was not accepted. Another process may record one at any time.
         let mut known = before.closed_at;
         loop {
-            match self.turn.write_gate(Arc::clone(&record), known).await {
+            match self.turn.write_gate(Arc::clone(record), known).await {
                 Ok(Some(answered)) => {
                     let tool_call = self.tool_call.as_deref();
                     let usable = usable_answer(&answered, &self.gate, tool_call);
                     match usable.filter(|_| self.turn.reuse_answers()) {
-                        Some(answer) => return StoredGate::Answered(answer),
+                        Some(answer) => return Some(answer),
                         None => known = answered.closed_at,
                     }
                 }
-                // A failed write ends the turn, so nothing waits here any more.
-                Ok(None) | Err(_) => return StoredGate::Open(record),
+                Ok(None) | Err(_) => return None,
             }
         }
     }
@@ -364,12 +372,6 @@ impl Asked {
             closed_at: None,
         })
     }
-
-    async fn store(&self, records: Vec<Arc<GateRecord>>) {
-        let records = records.into_iter().map(Record::Gate);
-        // A failed write ends the turn, so nothing waits here any more.
-        let _ = self.turn.write(records.collect()).await;
-    }
 }
 
 impl Drop for Asked {
@@ -379,19 +381,14 @@ impl Drop for Asked {
             // It stays open in the store, and the end of the turn names it.
             return;
         }
+        if let Some(open) = self.open.take() {
+            // The end of the turn closes it.
+            self.turn.gates().recorded().insert(open);
+        }
         let waited = self.opened_at.elapsed().unwrap_or_default();
         let gate = (&self.id, &self.gate.kind);
         self.turn.report_gate_closed(gate, waited, &self.closed);
     }
-}
-
-/// What happened to the record of a gate when it was opened.
-enum StoredGate {
-    Open(Arc<GateRecord>),
-    /// The turn is not stored.
-    NotStored,
-    /// It was answered before it could be opened again.
-    Answered(GateAnswer),
 }
 
 fn aborted(kind: &GateKind) -> Error {

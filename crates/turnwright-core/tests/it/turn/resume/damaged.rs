@@ -293,3 +293,45 @@ fn without_its_ledger_entry_a_call_is_not_run_again() {
         });
     }
 }
+
+#[test]
+fn neither_a_damaged_turn_nor_a_deleted_conversation_keeps_other_turns_from_being_resumed() {
+    let store = Damaged::default();
+    let reached = Arc::new(Notify::new());
+    let begins = Arc::clone(&reached);
+    let stuck = turnwright_core::runner(move |_: DispatchContext| {
+        begins.notify_one();
+        std::future::pending::<Result<(), BoxError>>()
+    });
+    let stuck = stuck.storage(storage_of(store.clone())).build().unwrap();
+    let one = process();
+    let turns = one.block_on(async {
+        let mut turns = Vec::new();
+        for id in ["damaged", "deleted", "whole"] {
+            turns.push(stuck.start(TurnInput::new("go").conversation(id).turn_id(id)));
+            reached.notified().await;
+        }
+        turns
+    });
+    drop((one, turns));
+    process().block_on(async {
+        let runner = runner(&store, &answers()).build().unwrap();
+        let listed = runner.storage().waiting().resumable().await.unwrap();
+        store.damage(RecordKind::Turn, "damaged");
+        store.delete_conversation("deleted").await.unwrap();
+        let mut ends = Vec::new();
+        for turn in &listed {
+            let outcome = runner.resume(turn).await.unwrap().await;
+            let error = outcome.into_answer().err();
+            ends.push((&*turn.turn_id, error.map(|error| error.code())));
+        }
+        assert_eq!(
+            ends,
+            [
+                ("damaged", Some(ErrorCode::STORE_ERROR)),
+                ("deleted", Some(ErrorCode::UNKNOWN_TURN)),
+                ("whole", None),
+            ]
+        );
+    });
+}

@@ -382,3 +382,139 @@ fn a_gate_of_a_later_iteration_keeps_its_id_and_gets_no_earlier_answer() {
         assert!(turn.await.is_answered());
     });
 }
+
+impl World {
+    /// Records an answer from another process.
+    async fn answer(&self, gate: &str, answer: impl Into<GateAnswer>) -> Result<(), Error> {
+        let storage = storage_of(Arc::clone(&self.store));
+        storage.answer_gate(TALK, gate, answer).await
+    }
+
+    async fn gate_state(&self) -> &'static str {
+        let gates = self.store.gates(&ConversationId::new(TALK)).await.unwrap();
+        gates[0].state.name()
+    }
+}
+
+#[test]
+fn a_gate_of_a_cancelled_turn_accepts_no_answer_until_the_resumed_turn_asks_again() {
+    let (world, notes) = (World::default(), Notes::default());
+    let asking = || world.runner(&answers()).turn_input(asking(&notes)).build();
+    process().block_on(async {
+        let runner = asking().unwrap();
+        let turn = runner.start(go_input());
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        turn.cancel().unwrap();
+        turn.await;
+        assert_eq!(world.gate_state().await, "unanswered");
+        for refused in [
+            world.answer(&id, json!("yes")).await.unwrap_err(),
+            runner
+                .answer_gate(TALK, &id, json!("yes"))
+                .await
+                .unwrap_err(),
+        ] {
+            assert_eq!(refused.code(), ErrorCode::TURN_GATE_CLOSED);
+            let message = refused.message();
+            assert!(message.contains("aborted"), "{message}");
+            assert!(message.contains("Resume the turn"), "{message}");
+        }
+        assert_eq!(world.state().await, ("aborted", 1));
+
+        // The caller holds no gates of the resumed turn.
+        let resumed = tokio::spawn(async move { runner.resume(TURN).await.unwrap().await });
+        while world.gate_state().await != "open" {
+            assert!(!resumed.is_finished());
+            tokio::task::yield_now().await;
+        }
+        world.answer(&id, json!("yes")).await.unwrap();
+        while notes.all().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(notes.all(), ["first: \"yes\""]);
+        resumed.abort();
+    });
+}
+
+#[test]
+fn an_approval_of_a_call_that_ended_with_its_turn_is_refused() {
+    let world = World::default();
+    let pay = || world.acting("pay").approval(always("it costs")).build();
+    process().block_on(async {
+        let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
+        let turn = first.start(go_input());
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        turn.cancel().unwrap();
+        turn.await;
+        let refused = async || {
+            let answered = world.answer(&id, GateAnswer::approve()).await;
+            answered.unwrap_err().code()
+        };
+        assert_eq!(refused().await, ErrorCode::TURN_GATE_CLOSED);
+        // The call is closed, so the resumed turn does not wait for it.
+        let go = Arc::new(Notify::new());
+        let goes = Arc::clone(&go);
+        let second = runner(move |ctx: DispatchContext| {
+            let go = Arc::clone(&goes);
+            async move {
+                go.notified().await;
+                ctx.answer("All is well.").await?;
+                Ok(())
+            }
+        });
+        let second = second.storage(storage_of(Arc::clone(&world.store)));
+        let turn = second.tool(pay()).build().unwrap().resume(TURN).await;
+        while world.state().await.0 != "running" {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(refused().await, ErrorCode::TURN_GATE_CLOSED);
+        go.notify_one();
+        assert!(turn.unwrap().await.is_answered());
+        assert_eq!(refused().await, ErrorCode::TURN_GATE_CLOSED);
+        assert!(world.runs.all().is_empty());
+    });
+}
+
+#[test]
+fn an_answer_that_was_recorded_as_the_turn_ended_counts_when_it_is_resumed() {
+    let (world, notes) = (World::default(), Notes::default());
+    let asking = || world.runner(&answers()).turn_input(asking(&notes)).build();
+    process().block_on(async {
+        let runner = asking().unwrap();
+        let turn = runner.start(go_input());
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        // The turn is cancelled before it learns of the answer.
+        world.answer(&id, json!("yes")).await.unwrap();
+        turn.cancel().unwrap();
+        turn.await;
+        assert_eq!(world.state().await, ("aborted", 1));
+        assert!(notes.all().is_empty());
+        assert_eq!(world.gate_state().await, "resolved");
+        let turn = runner.resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        let second = opened(&gates).await.remove(0);
+        assert_eq!(second.kind.as_str(), "second");
+        assert_eq!(notes.all(), ["first: \"yes\""]);
+        gates.answer(&second.id, json!("no")).unwrap();
+        assert!(turn.await.is_answered());
+    });
+}
+
+#[test]
+fn an_answer_that_was_recorded_before_the_last_handle_was_dropped_counts() {
+    let world = World::default();
+    let pay = world.acting("pay").approval(always("it costs")).build();
+    let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("All is well.")]);
+    process().block_on(async {
+        let turn = world.runner(&model).tool(pay).build().unwrap();
+        let turn = turn.start(go_input());
+        let id = opened(&turn.gates()).await[0].id.clone();
+        world.answer(&id, GateAnswer::approve()).await.unwrap();
+        assert!(turn.await.is_answered());
+        assert_eq!(world.gate_state().await, "resolved");
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}

@@ -440,3 +440,51 @@ async fn a_second_message_fails_at_once_while_the_same_process_runs_a_turn() {
     go.notify_one();
     assert!(turn.await.is_answered());
 }
+
+/// Runs until it is released. Then it fails, or never answers.
+fn held_up(fails: bool, reached: &Arc<Notify>, go: &Arc<Notify>) -> TurnRunnerBuilder {
+    let (reached, go) = (Arc::clone(reached), Arc::clone(go));
+    runner(move |_: DispatchContext| {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        async move {
+            reached.notify_one();
+            go.notified().await;
+            if fails {
+                return Err(BoxError::from("out of reach"));
+            }
+            Ok(())
+        }
+    })
+    .iteration_limit(1)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_after_it_was_listed_is_not_resumed() {
+    for state in ["aborted", "failed", "limit"] {
+        let world = World::default();
+        let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let storage = || storage_of(Arc::clone(&world.store));
+        let first = held_up(state == "failed", &reached, &go).storage(storage());
+        let running = first.build().unwrap().start(go_input());
+        reached.notified().await;
+        // Another process starts meanwhile.
+        let listed = storage().waiting().resumable().await.unwrap().remove(0);
+        let second = world.runner(&answers()).build().unwrap();
+        let mut resumed = second.resume(&listed).await.unwrap();
+        while !matches!(
+            resumed.next().await.expect("it waits for the lease").kind,
+            EventKind::LeaseWait { .. }
+        ) {}
+        match state {
+            "aborted" => running.cancel().unwrap(),
+            _ => go.notify_one(),
+        }
+        let ended = running.await.status.to_string();
+        assert_eq!(resumed.await.status.to_string(), ended);
+        let again = second.resume(&listed).await.unwrap().await;
+        assert_eq!(again.status.to_string(), ended);
+        assert_eq!(world.state().await, (state, 1));
+        // A caller who names the turn resumes it.
+        assert!(second.resume(TURN).await.unwrap().await.is_answered());
+    }
+}
