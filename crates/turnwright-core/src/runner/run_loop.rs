@@ -383,7 +383,7 @@ impl TurnLoop<'_> {
     /// Runs the executor. Returns whether it proposed an answer.
     async fn execute(&self, ctx: &DispatchContext) -> Result<bool, EndedBy> {
         let executor = &self.plan.executor;
-        let span = ModelSpan::start(&**executor, ctx);
+        let span = ModelSpan::start(&**executor, ctx, None);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
         if self.turn.decides_answers() {
             ctx.signals().begin_proposing();
