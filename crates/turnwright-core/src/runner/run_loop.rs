@@ -51,12 +51,14 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begin: Start) -> T
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
-        turn.emit(|| EventKind::Error {
-            code: error.code().as_str(),
-            fatal: error.is_fatal(),
-            message: error.message().to_owned(),
-            pipeline: ended.pipeline,
-        });
+        if !telemetry::is_busy(error.code()) {
+            turn.emit(|| EventKind::Error {
+                code: error.code().as_str(),
+                fatal: error.is_fatal(),
+                message: error.message().to_owned(),
+                pipeline: ended.pipeline,
+            });
+        }
     }
     let usage = turn.usage();
     let duration = start.elapsed();
