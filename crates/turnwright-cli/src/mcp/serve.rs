@@ -51,7 +51,8 @@ pub(crate) async fn run(
     exit
 }
 
-/// The service: tools, state and policies. Calls act for the user of this process.
+/// The service: tools, state and policies. Calls act for the user of this process, but over HTTP for no one: programs of other users
+/// can connect too.
 fn service(
     options: &McpServe,
     (name, version): (&str, &str),
@@ -74,7 +75,7 @@ fn service(
         let approves = |_: ApprovalRequest| async { Approval::Granted };
         service = service.context(|context| context.approver(approves));
     }
-    if let Some(user) = user {
+    if let Some(user) = user.filter(|_| options.http.is_none()) {
         service = service.principal(user);
     }
     let settings = extensions.settings.into_iter();

@@ -42,8 +42,12 @@ pub(super) type Decided = Result<Option<Value>, String>;
 async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<Decided, Error> {
     let turn = call.ctx.turn();
     if why.by_another && turn.principal().is_none() {
+        turn.warn(format!(
+            "`{}` needs the approval of another principal than that of the turn, which has none: set `TurnInput::principal`",
+            call.tool.name()
+        ));
         return Ok(denied(
-            "another principal than the one who asked must approve it, and the turn names none: set `TurnInput::principal`",
+            "another person than the one who asked must approve it, and it is not known who asked",
         ));
     }
     let (gate, mut request) = question(call, level, why)?;

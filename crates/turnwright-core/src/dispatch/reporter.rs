@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::event::{TextKind, TextRef};
 use crate::ids::{Id, new_id};
 use crate::record::{Message, ProviderState, Record, ResponseRef, Thought, TimelineRecord};
@@ -46,6 +46,12 @@ impl Reporter {
     /// several models, which of them. Call it before each request.
     pub fn request(&self, request: ModelRequest) {
         self.ctx.turn().limits().add_request(request);
+    }
+
+    /// Reports that the last request failed, for the metrics of this run. Needed if another request follows in the same run: the
+    /// last request of a run fails with it.
+    pub fn failed(&self, code: ErrorCode) {
+        self.ctx.turn().limits().fail_request(code);
     }
 
     /// Reports the usage of a model response. Call it once per response. Token counts ([`Usage`](crate::Usage)) are sufficient.

@@ -265,7 +265,7 @@ pub enum EventKind {
         /// The message for operators.
         message: String,
     },
-    /// An error occurred.
+    /// An error occurred. That a turn cannot start because another one of the conversation runs or waits is none.
     #[non_exhaustive]
     Error {
         /// The error code.

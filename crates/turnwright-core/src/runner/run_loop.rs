@@ -52,12 +52,14 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begin: Start) -> T
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
-        turn.emit(|| EventKind::Error {
-            code: error.code().as_str(),
-            fatal: error.is_fatal(),
-            message: error.message().to_owned(),
-            pipeline: ended.pipeline,
-        });
+        if !telemetry::is_busy(error.code()) {
+            turn.emit(|| EventKind::Error {
+                code: error.code().as_str(),
+                fatal: error.is_fatal(),
+                message: error.message().to_owned(),
+                pipeline: ended.pipeline,
+            });
+        }
     }
     let usage = turn.usage();
     let duration = start.elapsed();
@@ -386,7 +388,7 @@ impl TurnLoop<'_> {
     /// Runs the executor. Returns whether it proposed an answer.
     async fn execute(&self, ctx: &DispatchContext) -> Result<bool, EndedBy> {
         let executor = &self.plan.executor;
-        let span = ModelSpan::start(&**executor, ctx);
+        let span = ModelSpan::start(&**executor, ctx, None);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
         if self.turn.decides_answers() {
             ctx.signals().begin_proposing();

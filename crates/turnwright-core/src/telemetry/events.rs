@@ -71,7 +71,7 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
 }
 
 /// Returns whether the code says that the conversation is in use, or that the turn itself waits. Nothing is broken then.
-pub(super) fn is_busy(code: ErrorCode) -> bool {
+pub(crate) fn is_busy(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::TURN_WAITING | ErrorCode::TURN_HELD)
 }
 

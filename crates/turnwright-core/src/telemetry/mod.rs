@@ -43,7 +43,7 @@ mod spans;
 mod tests;
 
 pub(crate) use {
-    events::{failed, gate_closed, is_traced, log, refused, warning},
+    events::{failed, gate_closed, is_busy, is_traced, log, refused, warning},
     measure::gate_opened,
     spans::{ModelSpan, ToolSpan, TurnSpan, here, principal},
 };

@@ -12,11 +12,11 @@ use tracing::{Instrument as _, Span, info_span};
 use super::measure::Asked;
 use super::{TARGET, content, measure, names};
 use crate::dispatch::Executor;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
 use crate::record::Message;
-use crate::tool::context::{DispatchContext, Reported, TurnContext};
+use crate::tool::context::{DispatchContext, ReportedRequest, TurnContext};
 use crate::tool::{Tool, ToolOutput};
 use crate::usage::{FinishReason, ModelRequest, Usage};
 
@@ -109,11 +109,12 @@ pub(crate) fn principal(turn: &TurnContext) {
     Span::current().record(names::PRINCIPAL, turn.principal().map(Principal::as_str));
 }
 
-/// The span of one run of the executor.
+/// The span of one run of an executor.
 pub(crate) struct ModelSpan<'c> {
     span: Span,
-    /// The span of the turn.
+    /// The span of the turn. Empty for another executor than that of the turn.
     turn: Span,
+    content: bool,
     executor: &'c dyn Executor,
     ctx: &'c DispatchContext,
     start: Instant,
@@ -125,7 +126,13 @@ pub(crate) struct ModelSpan<'c> {
 }
 
 impl<'c> ModelSpan<'c> {
-    pub(crate) fn start(executor: &'c dyn Executor, ctx: &'c DispatchContext) -> Self {
+    /// Starts a span as a child of the current one. `helped`: the turn for which another executor runs in a dispatch of its own.
+    pub(crate) fn start(
+        executor: &'c dyn Executor,
+        ctx: &'c DispatchContext,
+        helped: Option<&TurnContext>,
+    ) -> Self {
+        let owner = helped.unwrap_or(ctx.turn());
         // What middleware has reported is not of this executor.
         ctx.turn().limits().take_reported();
         let Asked {
@@ -146,7 +153,7 @@ impl<'c> ModelSpan<'c> {
             { names::MODEL } = model,
             { names::SERVER } = server,
             { names::PORT } = port,
-            { names::CONVERSATION } = ctx.conversation_id().as_str(),
+            { names::CONVERSATION } = owner.conversation_id().as_str(),
             { names::ITERATION } = i64::from(ctx.iteration()),
             { names::OUTPUT_TYPE } = output,
             { names::STREAM } = Empty,
@@ -172,7 +179,8 @@ impl<'c> ModelSpan<'c> {
         );
         let mut model = ModelSpan {
             span,
-            turn: Span::current(),
+            turn: helped.map_or_else(Span::current, |_| Span::none()),
+            content: owner.setup().trace_content,
             executor,
             ctx,
             start: Instant::now(),
@@ -182,7 +190,7 @@ impl<'c> ModelSpan<'c> {
         };
         if !model.span.is_disabled() {
             model.usage_before = ctx.turn().limits().own_usage();
-            if ctx.turn().setup().trace_content {
+            if model.content {
                 let messages = ctx.records().all::<Message>();
                 record_messages(&model.span, names::INPUT_MESSAGES, &messages);
                 model.last_message = messages.last().cloned();
@@ -205,18 +213,31 @@ impl<'c> ModelSpan<'c> {
         self.ended = Some(failed.or_else(nacked));
     }
 
-    /// Measures the requests that the executor made: one for each response that it reported.
-    fn measure(&self, reported: &Reported, code: Option<&'static str>) {
-        for (response, request) in &reported.responses {
-            let duration = response.duration.unwrap_or_else(|| self.start.elapsed());
+    /// Measures the requests that the executor made. `code`: its error code, which is that of a last request without an end.
+    fn measure(&self, reported: &[ReportedRequest], code: Option<&'static str>) {
+        let unknown = [ReportedRequest::default()];
+        let requests = if reported.is_empty() {
+            &unknown
+        } else {
+            reported
+        };
+        let last = requests.len() - 1;
+        for (index, request) in requests.iter().enumerate() {
+            let (asked, start) = match &request.asked {
+                Some((asked, start)) => (Some(&**asked), *start),
+                None => (None, self.start),
+            };
+            let response = request.response.as_deref();
+            let (failed, end) = request.failed.unzip();
+            let reported = response.and_then(|response| response.duration);
+            let end = end.unwrap_or_else(Instant::now);
+            let duration = reported.unwrap_or_else(|| end.duration_since(start));
             // A response with a finish reason succeeded. The error occurred after it.
-            let code = code.filter(|_| response.finish_reason.is_none());
-            let asked = Asked::of(self.executor, request.as_deref());
-            measure::operation(asked, Some(response), duration, code);
-        }
-        if reported.responses.is_empty() {
-            let asked = Asked::of(self.executor, reported.request.as_deref());
-            measure::operation(asked, None, self.start.elapsed(), code);
+            let finished = response.is_some_and(|response| response.finish_reason.is_some());
+            let code = code.filter(|_| index == last && !finished);
+            let code = failed.map(ErrorCode::as_str).or(code);
+            let asked = Asked::of(self.executor, asked);
+            measure::operation(asked, response, duration, code);
         }
     }
 
@@ -272,14 +293,14 @@ impl Drop for ModelSpan<'_> {
             return;
         }
         record_usage(span, self.usage_before, ctx.turn().limits().own_usage());
-        if let Some(request) = &reported.request {
+        if let Some((request, _)) = reported.last().and_then(|last| last.asked.as_ref()) {
             self.record_request(request);
         }
         record_responses(span, &reported);
         if let Some(code) = code {
             record_error(span, code);
         }
-        if ctx.turn().setup().trace_content {
+        if self.content {
             // The messages of the model since the start. Earlier turns that were loaded meanwhile come before them.
             let messages = ctx.records().all::<Message>();
             let last = self.last_message.as_ref().map(|last| last.id());
@@ -386,9 +407,9 @@ fn record_error(span: &Span, code: &'static str) {
 }
 
 /// Records what the model answered. Finish reasons are a list, which `tracing` does not have: they are recorded as JSON.
-fn record_responses(span: &Span, reported: &Reported) {
-    let responses = reported.responses.iter().map(|(response, _)| response);
-    let Some((last, _)) = reported.responses.last() else {
+fn record_responses(span: &Span, reported: &[ReportedRequest]) {
+    let responses = reported.iter().filter_map(|one| one.response.as_deref());
+    let Some(last) = responses.clone().last() else {
         return;
     };
     span.record(names::RESPONSE_ID, last.response_id.as_deref());

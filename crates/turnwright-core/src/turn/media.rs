@@ -1,12 +1,15 @@
 //! Stores the bytes of media, so that they outlive the process.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use serde_json::Value;
 
-use crate::deadline::{Cut, TimeLimit, within};
+use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::ids::new_id;
 use crate::media::Media;
@@ -14,6 +17,9 @@ use crate::record::Record;
 use crate::spool::{Body, ByteReader, ByteStream, Spooled};
 use crate::store::Change;
 use crate::tool::context::TurnContext;
+
+/// How long a copy may continue after the turn was cancelled. Without it, the media has no bytes in later turns.
+const GRACE: Duration = Duration::from_secs(5);
 
 impl TurnContext {
     /// Copies the bytes of media into the spool, if the store is persistent and the bytes can be read by range. An in-memory store
@@ -51,11 +57,17 @@ impl TurnContext {
         // A reader may never return.
         let limit = TimeLimit::from_now(Some(self.setup().store_timeout));
         let put = Spooled::put(&**self.spool(), &spool_id, Body::Stream(content));
-        let why = match within(limit, self.cancellation(), put).await {
-            Ok(Ok((spooled, reader))) => return Ok(media.moved(spooled, reader)),
-            Ok(Err(error)) if unreadable.load(Ordering::Acquire) => error.to_string(),
-            Ok(Err(error)) => return Err(error),
-            Err(Cut::Cancelled) => "the turn was cancelled".to_owned(),
+        let stopped = async {
+            self.cancellation().cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        let why = match within(limit, None, select(pin!(put), pin!(stopped))).await {
+            Ok(Either::Left((Ok((spooled, reader)), _))) => return Ok(media.moved(spooled, reader)),
+            Ok(Either::Left((Err(error), _))) if unreadable.load(Ordering::Acquire) => {
+                error.to_string()
+            }
+            Ok(Either::Left((Err(error), _))) => return Err(error),
+            Ok(Either::Right(_)) => "the turn was cancelled".to_owned(),
             Err(_) => "this took longer than the runner's `store_timeout`".to_owned(),
         };
         self.warn(format!(

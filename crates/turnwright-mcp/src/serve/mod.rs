@@ -223,7 +223,7 @@ impl McpService {
     }
 
     /// Changes the context in which calls run: an approver, or a conversation in which calls are recorded. Each call gets its own tools,
-    /// stash, events and cancellation: those that are set here are ignored. A principal that is set here is an error when the service is
+    /// stash, events and cancellation, and the sizes of results from [`limits`](Self::limits): those that are set here are ignored. A principal that is set here is an error when the service is
     /// served: set it with [`principal`](Self::principal), or with [`McpHttp::authenticate`].
     ///
     /// ```

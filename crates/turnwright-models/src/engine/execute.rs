@@ -207,11 +207,12 @@ impl Engine {
         if failed.is_none() || reply.usage.is_some() {
             ctx.reporter().usage(self.usage_of(&reply, &output, sent));
         }
-        if let Some(error) = &failed
-            && Alternatives::exist(ctx)
-        {
-            output.restart();
-            return Err(error.clone());
+        if let Some(error) = &failed {
+            ctx.reporter().failed(error.code());
+            if Alternatives::exist(ctx) {
+                output.restart();
+                return Err(error.clone());
+            }
         }
         let has_calls = !reply.tool_calls.is_empty();
         let read = reply.provider_content.iter();

@@ -124,17 +124,22 @@ async fn model_is_not_replaced_after_a_call_has_run() {
     assert!(second.bodies().is_empty());
 }
 
-/// Records which model each span and each measured operation names: the name of the span or `operation`, and the model.
+/// Records which model each span and each measured operation names: the name of the span or `operation`, and the model,
+/// with the error of a failed operation.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<(&'static str, String)>>>);
 
-/// Reads the model out of the fields of a span or an event.
+/// Reads the model and the error out of the fields of a span or an event.
 struct ModelOf(Option<String>);
 
 impl Visit for ModelOf {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "gen_ai.request.model" {
             self.0 = Some(value.to_owned());
+        } else if field.name() == "error.type"
+            && let Some(model) = &mut self.0
+        {
+            *model = format!("{model} {value}");
         }
     }
 
@@ -184,5 +189,35 @@ async fn traces_and_metrics_name_the_model_that_was_asked() {
     for name in ["operation", "chat", "invoke_agent"] {
         let expected = (name, "second".to_owned());
         assert!(asked.contains(&expected), "{name}: {asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn failed_request_of_a_fallback_is_an_operation_with_its_error() {
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
+    let overloaded = Answer::Status(503, Vec::new(), json!({ "error": "overloaded" }));
+    let usage = json!({ "prompt_tokens": 9, "completion_tokens": 2 });
+    let after_usage = Answer::Broken(vec![
+        json!({ "choices": [{ "delta": { "content": "The" } }], "usage": usage }),
+        json!({ "error": { "message": "overloaded" } }),
+    ]);
+    for failure in [overloaded, after_usage] {
+        let asked = Asked::default();
+        let layers = tracing_subscriber::registry().with(asked.clone());
+        let _guard = tracing::subscriber::set_default(layers);
+        let (one, two) = (Script::new([failure]), Script::new([says("Forty-two.")]));
+        let fallback = Fallback::new([
+            model(&one).with_model("first"),
+            model(&two).with_model("second"),
+        ]);
+        let runner = turnwright_core::runner(fallback).build().unwrap();
+        assert_eq!(runner.run("What is it?").await.text, "Forty-two.");
+        let asked = asked.0.lock().unwrap();
+        let of_metric = |(name, _): &&(&str, String)| *name == "operation";
+        let operations = asked.iter().filter(of_metric).map(|(_, model)| &**model);
+        assert_eq!(
+            operations.collect::<Vec<_>>(),
+            ["first E_MODEL_SERVER_ERROR", "second"]
+        );
     }
 }

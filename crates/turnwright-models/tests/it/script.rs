@@ -16,7 +16,7 @@ use turnwright_models::http::{Body, Request, Response, Transport};
 pub(crate) enum Answer {
     /// A stream of these choices, one per chunk.
     Stream(Vec<Value>),
-    /// A stream that breaks after these chunks, or reports an error.
+    /// A stream that breaks after these choices or chunks, or reports an error.
     Broken(Vec<Value>),
     /// A body that is not streamed.
     Complete(Value),
@@ -92,7 +92,7 @@ impl Transport for Script {
                 ))
             }
             Some(Answer::Broken(choices)) => {
-                let chunk = |item: &Value| match item.get("error") {
+                let chunk = |item: &Value| match item.get("error").or(item.get("choices")) {
                     Some(_) => format!("data: {item}\n\n"),
                     None => format!("data: {}\n\n", json!({ "choices": [item] })),
                 };

@@ -21,7 +21,7 @@ use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 use turnwright::spool::{ByteReader, FileReader, MemoryReader};
 use turnwright::sqlite::SqliteStore;
-use turnwright::{Media, async_trait};
+use turnwright::{Cancellation, Media, async_trait};
 use turnwright_testkit::server::model::{self, Reply, Script};
 
 /// Fails after the first 64 KiB.
@@ -241,6 +241,59 @@ async fn a_reader_that_never_returns_holds_up_no_turn_that_is_cancelled() {
     read.notified().await;
     turn.cancel().unwrap();
     assert_eq!(turn.outcome().await.status.as_str(), "aborted");
+}
+
+/// Returns its bytes only after the turn was cancelled.
+#[derive(Debug)]
+struct Slow {
+    /// Notified when it is read.
+    read: Arc<Notify>,
+    cancelled: Cancellation,
+}
+
+#[async_trait]
+impl ByteReader for Slow {
+    fn len(&self) -> u64 {
+        3
+    }
+
+    async fn read(&self, _: Range<u64>) -> io::Result<Bytes> {
+        self.read.notify_one();
+        self.cancelled.cancelled().await;
+        tokio::task::yield_now().await;
+        Ok(vec![0; 3].into())
+    }
+
+    fn read_now(&self, _: u64, _: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_has_begun_is_completed_after_a_cancellation() {
+    let folder = Folder::new();
+    let sqlite = Storage::sqlite(folder.database()).await.unwrap();
+    let runner = turnwright::runner(turnwright_testkit::script::ScriptedModel::new([]));
+    let runner = runner.storage(sqlite).build().unwrap();
+    let token = Cancellation::new();
+    let read = Arc::new(Notify::new());
+    let photo = Slow {
+        read: Arc::clone(&read),
+        cancelled: token.clone(),
+    };
+    let photo = picture(photo).build().unwrap();
+    let input = TurnInput::new("What is this?").media(photo);
+    let turn = runner.start(input.conversation("chat").cancellation(token.clone()));
+    read.notified().await;
+    token.cancel();
+    assert_eq!(turn.outcome().await.status.as_str(), "aborted");
+
+    let reopened = Storage::sqlite(folder.database()).await.unwrap();
+    let (sent, _) = run(reopened, answer(), "And now?".into(), |runner| runner).await;
+    assert!(
+        sent.to_string().contains("data:image/png;base64,AAAA"),
+        "{sent}"
+    );
 }
 
 #[tokio::test]

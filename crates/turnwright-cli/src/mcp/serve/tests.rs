@@ -44,7 +44,7 @@ fn options(yes: bool) -> McpServe {
 }
 
 /// The answers to `initialize`, `tools/list` and a call of `sell`.
-async fn answers(yes: bool, extensions: Extensions) -> Vec<Value> {
+async fn answers(options: McpServe, extensions: Extensions) -> Vec<Value> {
     let request = |id: u32, method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
     };
@@ -58,13 +58,7 @@ async fn answers(yes: bool, extensions: Extensions) -> Vec<Value> {
         request(3, "tools/call", json!({ "name": "sell", "arguments": {} })),
     ];
     let input = input.map(|line| line + "\n").concat();
-    let service = service(
-        &options(yes),
-        ("shop", "0.3.1"),
-        extensions,
-        Some("ada".into()),
-    )
-    .unwrap();
+    let service = service(&options, ("shop", "0.3.1"), extensions, Some("ada".into())).unwrap();
     let mut output = Vec::new();
     service.serve(input.as_bytes(), &mut output).await.unwrap();
     let output = String::from_utf8(output).unwrap();
@@ -76,7 +70,7 @@ async fn answers(yes: bool, extensions: Extensions) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_program_serves_its_own_tools_with_its_state() {
-    let answers = answers(false, shop()).await;
+    let answers = answers(options(false), shop()).await;
     let program = json!({ "name": "shop", "version": "0.3.1" });
     assert_eq!(answers[0]["result"]["serverInfo"], program);
     let tools = answers[1]["result"]["tools"].as_array().unwrap();
@@ -96,12 +90,23 @@ async fn policies_of_a_program_apply_and_yes_approves() {
         shop
     };
     // This client has no elicitation.
-    let denied = answers(false, asking()).await;
+    let denied = answers(options(false), asking()).await;
     assert_eq!(denied[2]["result"]["isError"], true, "{denied:?}");
-    let approved = answers(true, asking()).await;
+    let approved = answers(options(true), asking()).await;
     assert_eq!(
         approved[2]["result"]["content"][0]["text"],
         "3 left, sold by ada"
+    );
+}
+
+#[tokio::test]
+async fn over_http_calls_do_not_act_for_the_user_of_the_process() {
+    let mut options = options(false);
+    options.http = Some(0);
+    let answers = answers(options, shop()).await;
+    assert_eq!(
+        answers[2]["result"]["content"][0]["text"],
+        "3 left, sold by nobody"
     );
 }
 

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
-use crate::error::BoxError;
+use crate::error::{BoxError, Error, ErrorCode};
 use crate::record::{Message, Retrievable};
 use crate::settings::ModelSettings;
 use crate::task::OnDrop;
+use crate::telemetry::ModelSpan;
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 use crate::trust::NOTICE;
 use crate::usage::{ModelUsage, Usage};
@@ -155,7 +156,15 @@ impl<E: Executor> Summariser for ByExecutor<E> {
                 });
             }
         });
-        self.0.execute(ctx.clone()).await?;
+        let span = ModelSpan::start(&self.0, &ctx, Some(&request.turn));
+        let done = span.instrument(self.0.execute(ctx.clone())).await;
+        let code = |error: &BoxError| {
+            let code = error.downcast_ref::<Error>().map(Error::code);
+            code.unwrap_or(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR)
+                .as_str()
+        };
+        span.end(done.as_ref().err().map(code));
+        done?;
         if ctx.signal() == Some(Signal::Nack) {
             return Err(ctx.nacked().into());
         }

@@ -47,7 +47,7 @@ pub(super) struct PublicArtifact<'a> {
     kind: &'a str,
     /// The number of bytes.
     bytes: u64,
-    /// The content, if it is text and the model sees it inline.
+    /// The content, if it is text of at most 1 MiB that the model sees inline. May be missing in a loaded record.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::turn::TurnContext;
+use crate::error::ErrorCode;
 use crate::outcome::{Limit, Stop};
 use crate::record::TurnRecord;
 use crate::usage::{ModelRequest, ModelUsage, Usage};
@@ -32,16 +33,23 @@ struct Used {
     itself: Usage,
     inner_turns: Usage,
     /// What the running executor reported, for its span and metrics.
-    reported: Reported,
+    reported: Vec<ReportedRequest>,
 }
 
-/// What an executor reported in one run.
-#[derive(Default)]
-pub(crate) struct Reported {
-    /// The last request.
-    pub(crate) request: Option<Arc<ModelRequest>>,
-    /// The responses, each with its request.
-    pub(crate) responses: Vec<(Arc<ModelUsage>, Option<Arc<ModelRequest>>)>,
+/// A request of an executor, as far as it was reported.
+#[derive(Clone, Default)]
+pub(crate) struct ReportedRequest {
+    /// What was asked, and when.
+    pub(crate) asked: Option<(Arc<ModelRequest>, Instant)>,
+    pub(crate) response: Option<Arc<ModelUsage>>,
+    /// Why it failed, and when.
+    pub(crate) failed: Option<(ErrorCode, Instant)>,
+}
+
+impl ReportedRequest {
+    pub(crate) fn is_over(&self) -> bool {
+        self.response.is_some() || self.failed.is_some()
+    }
 }
 
 struct Clock {
@@ -115,13 +123,31 @@ impl Limits {
     pub(crate) fn add_usage(&self, usage: &Arc<ModelUsage>) {
         let mut used = self.usage.lock();
         used.itself += usage.tokens;
-        let request = used.reported.request.clone();
-        used.reported.responses.push((Arc::clone(usage), request));
+        let last = used.reported.pop_if(|last| !last.is_over());
+        // Without a report of its own, a request is like the one before it.
+        let asked = last.or_else(|| used.reported.last().cloned());
+        used.reported.push(ReportedRequest {
+            asked: asked.and_then(|request| request.asked),
+            response: Some(Arc::clone(usage)),
+            failed: None,
+        });
     }
 
-    /// Adds a request that is sent next.
+    /// Adds a request that is sent next. It replaces one whose end is unknown.
     pub(crate) fn add_request(&self, request: ModelRequest) {
-        self.usage.lock().reported.request = Some(Arc::new(request));
+        let reported = &mut self.usage.lock().reported;
+        reported.pop_if(|last| !last.is_over());
+        reported.push(ReportedRequest {
+            asked: Some((Arc::new(request), Instant::now())),
+            ..ReportedRequest::default()
+        });
+    }
+
+    /// Marks the last request as failed.
+    pub(crate) fn fail_request(&self, code: ErrorCode) {
+        if let Some(last) = self.usage.lock().reported.last_mut() {
+            last.failed = Some((code, Instant::now()));
+        }
     }
 
     /// Adds the usage of a turn under a call.
@@ -130,7 +156,7 @@ impl Limits {
     }
 
     /// Returns what was reported since the last time.
-    pub(crate) fn take_reported(&self) -> Reported {
+    pub(crate) fn take_reported(&self) -> Vec<ReportedRequest> {
         std::mem::take(&mut self.usage.lock().reported)
     }
 

@@ -25,7 +25,7 @@ pub use turn_records::TurnRecords;
 
 pub(crate) use call::Running;
 pub(crate) use journal::Mark;
-pub(crate) use limits::{CallPermit, Reported};
+pub(crate) use limits::{CallPermit, ReportedRequest};
 pub(crate) use outer::Outer;
 pub(crate) use signal::Decision;
 pub(crate) use wiring::{Setup, TurnParts};

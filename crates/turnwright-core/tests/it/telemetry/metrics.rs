@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing::Level;
-use turnwright_core::dispatch::{FinishReason, ModelUsage};
+use turnwright_core::dispatch::{FinishReason, ModelRequest, ModelUsage};
 use turnwright_core::gate::{GateAnswer, TurnGate};
+use turnwright_core::middleware::compact;
 use turnwright_core::tool::approval::always;
 use turnwright_core::{
     BoxError, DispatchContext, Error, ErrorCode, Next, TurnContext, TurnInput, TurnStatus, Usage,
@@ -157,6 +158,87 @@ async fn failed_requests_are_measured_once_with_their_error() {
         let turns = measured(&seen, "turnwright.turn.duration");
         assert_eq!(turns[0].1, [error, "turnwright.turn.ended=failed"]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_failed_request_is_measured_with_its_own_error_and_duration() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        let reporter = ctx.reporter();
+        reporter.request(ModelRequest::default());
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        reporter.failed(ErrorCode::MODEL_SERVER_ERROR);
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        reporter.request(ModelRequest::default());
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        reporter.usage(Usage::tokens(100, 3));
+        reporter.failed(ErrorCode::MODEL_TIMEOUT);
+        reporter.request(ModelRequest::default());
+        reporter.usage(Usage::tokens(100, 20));
+        ctx.answer("done").await?;
+        Ok(())
+    });
+    let runner = turnwright_core::runner(executor).build().unwrap();
+    assert!(runner.run("hi").await.is_answered());
+    assert_eq!(
+        measured(&traced.seen(), "gen_ai.client.operation.duration"),
+        [
+            (
+                Recorded::Float(2.0),
+                of_model(&["error.type=E_MODEL_SERVER_ERROR"])
+            ),
+            (
+                Recorded::Float(3.0),
+                of_model(&["error.type=E_MODEL_TIMEOUT"])
+            ),
+            (Recorded::Float(0.0), of_model(&[])),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn tokens_of_a_summary_are_measured_like_those_of_the_turn() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        ctx.reporter().usage(Usage::tokens(100, 10));
+        ctx.answer("word ".repeat(300)).await?;
+        Ok(())
+    });
+    let summariser = Named::new(|ctx: DispatchContext| async move {
+        ctx.reporter().usage(Usage::tokens(700, 30));
+        ctx.answer("Short.").await?;
+        Ok(())
+    });
+    let compact = compact(2_000).request_tokens(4_000);
+    let runner = turnwright_core::runner(executor)
+        .dispatch_input(compact.summarise_with(summariser))
+        .build()
+        .unwrap();
+    let mut used = Usage::default();
+    for _ in 0..8 {
+        let outcome = runner.run(TurnInput::new("hi").conversation("c")).await;
+        assert!(outcome.is_answered());
+        used += outcome.usage;
+    }
+    let seen = traced.seen();
+    let tokens = measured(&seen, "gen_ai.client.token.usage");
+    let count = |(value, _): &(Recorded, Vec<String>)| match value {
+        Recorded::Count(count) => *count,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(tokens.iter().map(count).sum::<u64>(), used.total_tokens());
+    assert!(
+        tokens
+            .iter()
+            .any(|(value, _)| *value == Recorded::Count(700))
+    );
+    // Each run of the summariser has a span too, of the same conversation.
+    let chats = seen.named("chat").into_iter().map(|at| &seen.spans[at]);
+    let conversations: Vec<_> = chats
+        .map(|chat| chat.text("gen_ai.conversation.id").unwrap())
+        .collect();
+    assert_eq!(tokens.len(), 2 * conversations.len());
+    assert!(conversations.iter().all(|id| *id == "c"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -586,8 +586,14 @@ async fn a_suspended_turn_and_a_message_meanwhile_are_no_errors() {
     let runner = runner.build().unwrap();
     let input = || TurnInput::new("hi").conversation("c");
     assert!(runner.run(input()).await.is_suspended());
-    let error = runner.run(input()).await.into_answer().unwrap_err();
+    let errors = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&errors);
+    let observed = input().observer(move |event| {
+        counted.fetch_add(usize::from(event.name() == "error"), Ordering::Relaxed);
+    });
+    let error = runner.run(observed).await.into_answer().unwrap_err();
     assert_eq!(error.code(), ErrorCode::TURN_WAITING);
+    assert_eq!(errors.load(Ordering::Relaxed), 0);
     let seen = traced.seen();
     let worst = seen.events.iter().map(|event| event.level).min();
     assert_eq!(worst, Some(Level::INFO));

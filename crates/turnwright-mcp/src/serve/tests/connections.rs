@@ -21,6 +21,9 @@ use crate::McpService;
 use crate::serve::connections;
 use crate::serve::limits::ServeLimits;
 
+/// A request whose body is not sent completely.
+const HALF_BODY: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+
 /// Longer than a request may take.
 const LONG: Duration = Duration::from_secs(3_600);
 
@@ -82,11 +85,10 @@ impl Server {
 async fn a_request_that_is_not_completed_is_given_up() {
     let router = McpService::new(ToolRegistry::default()).into_router();
     let server = Server::start(router.unwrap(), ServeLimits::default());
-    let half_body = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     for (sent, expected) in [
         ("", ""),
         ("POST /mcp HTTP/1.1\r\nHost: local", ""),
-        (half_body, "HTTP/1.1 408 "),
+        (HALF_BODY, "HTTP/1.1 408 "),
     ] {
         let mut client = server.connect();
         client.write_all(sent.as_bytes()).await.unwrap();
@@ -96,6 +98,18 @@ async fn a_request_that_is_not_completed_is_given_up() {
         assert!(answer.starts_with(expected), "{sent:?}: {answer}");
         assert_eq!(answer.is_empty(), expected.is_empty(), "{answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_not_authenticated_is_refused_before_its_body_is_read() {
+    let http = McpService::new(ToolRegistry::default()).http();
+    let router = http.authenticate(async |_| None).into_router();
+    let server = Server::start(router.unwrap(), ServeLimits::default());
+    let mut client = server.connect();
+    client.write_all(HALF_BODY.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -143,9 +143,15 @@ fn the_one_who_asked_can_deny_and_a_turn_without_a_principal_is_denied() {
         assert!(gates.answer(&gate.id, denied).unwrap());
         assert!(texts(&turn.await).await[0].contains("a mistake"));
 
-        let nobody = runner().run("go").await;
+        let observed = Observed::default();
+        let input = TurnInput::new("go").observer(observed.observer());
+        let nobody = runner().run(input).await;
+        // The model reads plain words, and operators what to do.
         let text = &texts(&nobody).await[0];
-        assert!(text.contains("set `TurnInput::principal`"), "{text}");
+        assert!(text.contains("it is not known who asked"), "{text}");
+        assert!(!text.contains("TurnInput"), "{text}");
+        let warning = observed.of("warning")[0]["message"].to_string();
+        assert!(warning.contains("set `TurnInput::principal`"), "{warning}");
         assert!(world.runs.all().is_empty());
     });
 }
