@@ -5,7 +5,7 @@
 //!
 //! Validators ignore keywords that they do not know. We must reject them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use jsonschema::ValidationOptions;
@@ -364,7 +364,8 @@ impl<'d> Walk<'d, '_> {
         };
         let defaults: Vec<NodeId> = (0..self.nodes.len()).filter(has_default).collect();
         for (node, mut edges) in self.nodes.iter_mut().zip(self.edges) {
-            edges.retain(|id| !node.here().any(|followed| followed == *id));
+            let here: HashSet<NodeId> = node.here().collect();
+            edges.retain(|id| !here.contains(id));
             node.only_looks = edges;
         }
         let mut plan = Plan {

@@ -58,8 +58,9 @@ impl Readable {
         let records = ctx.journal().records();
         for call in records.of_type::<ToolCall>() {
             if !call.handles().is_empty() {
-                let source = source(call.handles(), call.is_private());
-                all.insert(call.id().to_owned(), source);
+                // A result may repeat the arguments, which the model wrote.
+                let private = call.is_private() || call.exposure().private;
+                all.insert(call.id().to_owned(), source(call.handles(), private));
             }
         }
         for found in records.of_type::<Retrievable>() {

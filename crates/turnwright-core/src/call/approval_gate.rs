@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::checksum;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id};
+use crate::principal::Principal;
 use crate::record::TaintSource;
 use crate::text::panic_text;
 use crate::tool::approval::{Approval, ApprovalRequest, Approver, PendingCall};
@@ -41,7 +42,12 @@ pub(super) type Decided = Result<Option<Value>, String>;
 
 async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<Decided, Error> {
     let turn = call.ctx.turn();
-    if why.by_another && turn.principal().is_none() {
+    let not_by = if why.by_another {
+        turn.principals_from(level)
+    } else {
+        Some(Vec::new())
+    };
+    let Some(not_by) = not_by else {
         turn.warn(format!(
             "`{}` needs the approval of another principal than that of the turn, which has none: set `TurnInput::principal`",
             call.tool.name()
@@ -49,8 +55,8 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<D
         return Ok(denied(
             "another person than the one who asked must approve it, and it is not known who asked",
         ));
-    }
-    let (gate, mut request) = question(call, level, why)?;
+    };
+    let (gate, mut request) = question(call, level, why, not_by)?;
     let before = turn.answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
         return Ok(read(Ok(answer)));
@@ -118,6 +124,7 @@ fn question(
     call: &PendingCall<'_>,
     level: usize,
     why: Why<'_>,
+    not_by: Vec<Principal>,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
     let turn = call.ctx.turn();
     let setup = turn.setups().nth(level).unwrap_or(turn.setup());
@@ -141,7 +148,7 @@ fn question(
         args: call.args.clone(),
         reason: why.reason,
         sources: why.sources.to_vec(),
-        not_by: turn.principal().filter(|_| why.by_another).cloned(),
+        not_by,
         expires_in: setup
             .approval_timeout
             .unwrap_or(Setup::DEFAULT_APPROVAL_TIMEOUT),
@@ -161,8 +168,8 @@ fn question(
             }
             asked.insert("sources".to_owned(), sources);
         }
-        if let Some(principal) = &request.not_by {
-            asked.insert("notBy".to_owned(), json!(principal));
+        if !request.not_by.is_empty() {
+            asked.insert("notBy".to_owned(), json!(request.not_by));
         }
     }
     let mut gate = TurnGate::new(GateKind::Approval).question(asked);

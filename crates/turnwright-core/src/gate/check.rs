@@ -74,18 +74,25 @@ pub(crate) fn check(
     Ok(answer)
 }
 
-/// Checks that an approval was not given by the principal who asked, if its question demands that.
+/// Checks that an approval was not given by a principal who asked, if its question demands that.
 fn by_another(question: &Value, by: Option<&Principal>) -> Result<(), Error> {
-    let Some(asked) = question.get("notBy").and_then(Value::as_str) else {
+    let Some(asked) = question.get("notBy").and_then(Value::as_array) else {
         return Ok(());
     };
-    let shown = escape(asked, 80);
+    let shown = |name: &str| format!("`{}`", escape(name, 80));
     let why = match by {
-        Some(by) if by.as_str() != asked => return Ok(()),
-        Some(_) => format!("`{shown}` asked for this call, so another principal must approve it"),
-        None => format!(
-            "it must name who approves (`by`), and that must not be `{shown}`, who asked for this call"
-        ),
+        Some(by) if !asked.iter().any(|one| one == by.as_str()) => return Ok(()),
+        Some(by) => {
+            let by = shown(by.as_str());
+            format!("{by} asked for this call, so another principal must approve it")
+        }
+        None => {
+            let asked = asked.iter().filter_map(Value::as_str).map(shown);
+            let asked = asked.collect::<Vec<_>>().join(" or ");
+            format!(
+                "it must name who approves (`by`), and that must not be {asked}, who asked for this call"
+            )
+        }
     };
     Err(not_accepted(&why))
 }

@@ -79,12 +79,12 @@ impl Record {
         }
     }
 
-    /// Returns the record as one whose author had read this. Passages and messages of other agents have a trust tier of their
-    /// own: they become private, but keep it.
+    /// Returns the record as one whose author had read this. Passages, and messages that no model wrote, have a trust tier of
+    /// their own: they become private, but keep it.
     pub(crate) fn exposed_to(mut self, exposure: Exposure) -> Self {
         let changes = match &self {
             Record::Retrievable(found) => exposure.private && !found.is_private(),
-            Record::Message(message) if message.is_of_agent() => {
+            Record::Message(message) if !message.is_answer() => {
                 exposure.private && !message.exposure.private
             }
             record => record.exposure().is_some_and(|own| own != exposure),
@@ -93,7 +93,7 @@ impl Record {
             return self;
         }
         match &mut self {
-            Record::Message(message) if message.is_of_agent() => {
+            Record::Message(message) if !message.is_answer() => {
                 Arc::make_mut(message).exposure.private = true;
             }
             Record::Message(message) => Arc::make_mut(message).exposure = exposure,

@@ -147,11 +147,6 @@ impl Message {
         self.author == Author::Assistant
     }
 
-    /// Returns whether another agent wrote it.
-    pub(super) fn is_of_agent(&self) -> bool {
-        matches!(self.author, Author::Agent { .. })
-    }
-
     /// Returns the author.
     #[must_use]
     pub fn author(&self) -> &Author {
@@ -188,8 +183,8 @@ impl Message {
         self.provider_state.as_ref()
     }
 
-    /// Returns what the model had read when it wrote the message. For messages of other agents, whether it
-    /// [contains private data](RecordBuilder::private). Empty for other authors.
+    /// Returns what the model had read when it wrote the message. For other authors, whether the message contains private data: it
+    /// was [marked so](RecordBuilder::private), or a handler that read such data stored it.
     #[must_use]
     pub fn exposure(&self) -> Exposure {
         self.exposure

@@ -252,6 +252,9 @@ impl TurnLoop<'_> {
         let loaded = until_cancelled(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
         run_pipeline(&plan.turn_input, turn).await?;
+        let wrong = |message| Error::new(ErrorCode::INVALID_TURN_CONTEXT, message);
+        let checked = turn.tools().check_kinds().map_err(wrong);
+        checked.map_err(TurnStatus::Failed)?;
         turn.set_kinds_or_warn();
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);

@@ -136,7 +136,8 @@ impl OAuth {
     }
 
     /// Sets further origins at which the authorization server may have its endpoints. Codes, refresh tokens and the client secret are
-    /// sent there. For providers whose token endpoint is at another origin than their issuer, such as Google:
+    /// sent there. Requires [`issuer`](Self::issuer): an authorization server that the MCP server names could otherwise show the page
+    /// of an honest one, and receive its code. For providers whose token endpoint is at another origin than their issuer, such as Google:
     ///
     /// ```
     /// use turnwright_mcp::OAuth;
@@ -214,6 +215,9 @@ impl OAuth {
         let is_document = |url: &Url| url.scheme() == "https" && url.path() != "/";
         if self.client_secret.is_some() && (self.client_id.is_none() || self.issuer.is_none()) {
             return needs("a client secret requires a client id and an issuer");
+        }
+        if !self.endpoint_origins.is_empty() && self.issuer.is_none() {
+            return needs("endpoint origins require an issuer");
         }
         if let Some(url) = &self.client_metadata_url
             && !Url::parse(url).is_ok_and(|url| is_document(&url))

@@ -9,7 +9,6 @@
     reason = "sampling and roots are deprecated in the newest protocol and in use in the others"
 )]
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,9 +36,6 @@ pub(crate) const MAX_QUESTIONS: usize = 20;
 /// How long a server may still ask about a request that was given up.
 const MEMORY: Duration = Duration::from_secs(5 * 60);
 
-/// How many requests that were given up are remembered.
-const MAX_GIVEN_UP: usize = 64;
-
 /// The error of a sampling request that was refused, as the protocol defines it.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
@@ -55,10 +51,10 @@ pub(super) struct Handler {
 }
 
 #[derive(Default)]
-struct Flights {
+pub(super) struct Flights {
     open: Vec<Arc<Flight>>,
-    /// The turns of requests that were given up, and when that was. The server may still work on them.
-    given_up: VecDeque<(Instant, TurnIdentity)>,
+    /// The turns of requests that were given up, and when that last was. The server may still work on them.
+    given_up: Vec<(Instant, TurnIdentity)>,
 }
 
 /// A request in flight.
@@ -82,10 +78,18 @@ pub(super) struct InFlight {
 }
 
 impl Flights {
+    /// Notes that a request of this turn was given up.
+    pub(super) fn give_up(&mut self, turn: TurnIdentity) {
+        let still = |at: &Instant| at.elapsed() < MEMORY;
+        self.given_up
+            .retain(|(at, other)| still(at) && *other != turn);
+        self.given_up.push((Instant::now(), turn));
+    }
+
     /// Returns whether a request of another turn was given up, and the server may still ask about it.
-    fn has_given_up_other(&mut self, turn: &TurnIdentity) -> bool {
-        self.given_up.retain(|(at, _)| at.elapsed() < MEMORY);
-        self.given_up.iter().any(|(_, other)| other != turn)
+    pub(super) fn has_given_up_other(&self, turn: &TurnIdentity) -> bool {
+        let mut given_up = self.given_up.iter();
+        given_up.any(|(at, other)| at.elapsed() < MEMORY && other != turn)
     }
 }
 
@@ -240,10 +244,7 @@ impl Drop for InFlight {
             .open
             .retain(|flight| !Arc::ptr_eq(flight, &self.flight));
         if let Some(turn) = self.flight.turn().filter(|_| !self.answered) {
-            flights.given_up.push_back((Instant::now(), turn));
-            if flights.given_up.len() > MAX_GIVEN_UP {
-                flights.given_up.pop_front();
-            }
+            flights.give_up(turn);
         }
     }
 }

@@ -13,9 +13,10 @@ use tokio::sync::mpsc;
 
 use super::connect::open;
 use super::failure::Ending;
+use super::handler::Flights;
 use super::line_reader::{Line, LineReader};
 use super::raw_results::{Outcome, RawResults};
-use super::{ConnectOptions, Failure, Request, Session};
+use super::{ConnectOptions, Failure, Request, Session, TurnIdentity};
 use crate::limits::Limits;
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
@@ -336,4 +337,18 @@ async fn progress_extends_the_idle_deadline_within_the_total_one() {
             "{failure}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_given_up_is_remembered_however_many_follow() {
+    let turn = || TurnIdentity(Arc::default());
+    let (ada, bob) = (turn(), turn());
+    let mut flights = Flights::default();
+    flights.give_up(ada);
+    for _ in 0..1_000 {
+        flights.give_up(bob.clone());
+    }
+    assert!(flights.has_given_up_other(&bob));
+    tokio::time::advance(Duration::from_secs(5 * 60)).await;
+    assert!(!flights.has_given_up_other(&bob));
 }

@@ -26,6 +26,7 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
     vec![Query::new("artifact_ini_size", "How long it is.", size)]
 });
 const INI: ArtifactKind = ArtifactKind::new("ini", || &QUERIES);
+const OWN_JSON: ArtifactKind = ArtifactKind::new("json", || &QUERIES);
 
 /// Calls the tool that its input names, for the first result if there is one, and answers with what it returned.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
@@ -180,7 +181,6 @@ async fn kind_of_a_tool_is_known_to_a_resumed_turn_and_to_an_attached_one() {
 
 #[tokio::test]
 async fn kind_with_the_name_of_another_one_fails_in_build() {
-    const OWN_JSON: ArtifactKind = ArtifactKind::new("json", || &QUERIES);
     const OTHER_INI: ArtifactKind = ArtifactKind::new("ini", || &[]);
     let build = |kinds: &[ArtifactKind]| {
         let runner = turnwright_core::runner(model);
@@ -198,6 +198,24 @@ async fn kind_with_the_name_of_another_one_fails_in_build() {
         let error = build(kinds).unwrap_err();
         assert_eq!(error.code().as_str(), "E_INVALID_TURN_RUNNER_CONFIG");
         assert!(error.message().contains(named), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn kind_with_the_name_of_another_one_fails_the_turn_that_its_tool_joins() {
+    let runner = || turnwright_core::runner(model);
+    let input = || TurnInput::new("declared");
+    let fetched = fetch_tools(async |_| Ok(vec![declared(OWN_JSON)?]));
+    let fetches = runner().turn_input(fetched).build().unwrap();
+    let given = input().tool(declared(OWN_JSON));
+    for (runner, input) in [(fetches, input()), (runner().build().unwrap(), given)] {
+        let outcome = runner.run(input).await;
+        let error = outcome.error().unwrap();
+        assert_eq!(error.code().as_str(), "E_INVALID_TURN_CONTEXT");
+        assert!(
+            error.message().contains("`json` of the tool `declared`"),
+            "{error}"
+        );
     }
 }
 

@@ -8,6 +8,15 @@ use turnwright_sqlite::{SqliteError, SqliteErrorKind, SqliteStorage as _, Sqlite
 
 use crate::folder::Folder;
 
+/// A newer one does not resolve beside sqlx: a build can contain only one version of `libsqlite3-sys`. scripts/resolve-beside-sqlx.sh
+/// tests that, and needs the package registry.
+#[test]
+fn version_of_rusqlite_that_sqlx_can_use_is_allowed() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    assert!(manifest.contains("\nrusqlite = { version = \">=0.39, "));
+}
+
 async fn secret_of(folder: &Folder) -> [u8; 32] {
     let storage = Storage::sqlite(folder.file()).await.unwrap();
     storage.secret().unwrap().expose()

@@ -50,6 +50,6 @@ fn package_with_only_turnwright_and_tokio_runs_a_tool() {
 /// The package uses `reqwest` with its default TLS, which is not in the workspace's lock file.
 #[test]
 #[ignore = "builds the facade again: run scripts/nightly.sh"]
-fn reqwest_with_its_default_tls_works_beside() {
-    assert_eq!(run("other_tls", &[]), "both\n");
+fn reqwest_with_its_default_tls_and_serde_json_with_all_digits_work_beside() {
+    assert_eq!(run("other_features", &[]), "both\n");
 }

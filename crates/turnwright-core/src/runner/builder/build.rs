@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::TurnRunnerBuilder;
-use crate::artifact::{ArtifactKind, Query};
 use crate::error::{Error, ErrorCode};
 use crate::record::Lease;
 use crate::runner::turn_runner::TurnRunner;
@@ -86,32 +85,10 @@ impl TurnRunnerBuilder {
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
         self.plan.setup.check_state(&tools)?;
-        check_kinds(&tools)?;
         self.plan.executor.check_tools(&tools)?;
         self.plan.tools = ToolRegistry::new(tools)?;
+        let wrong = |message| Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message);
+        self.plan.tools.check_kinds().map_err(wrong)?;
         Ok(TurnRunner::new(self.plan))
     }
-}
-
-/// Checks that kinds of the same name have the same queries. A stored artifact has only the name of its kind, and would be read
-/// with the queries of another one.
-fn check_kinds(tools: &[Tool]) -> Result<(), Error> {
-    let queries = |kind: ArtifactKind| kind.queries().iter().map(Query::name);
-    let mut known = ArtifactKind::BUILT_IN.to_vec();
-    for tool in tools {
-        let kind = tool.artifact_kind();
-        match known.iter().find(|known| **known == kind) {
-            None => known.push(kind),
-            Some(same) if queries(*same).eq(queries(kind)) => {}
-            Some(_) => {
-                let message = format!(
-                    "the artifact kind `{kind}` of the tool `{}` has the name of another kind, with other queries: a stored \
-                     result would be read as one of that kind. Give it another name",
-                    tool.name()
-                );
-                return Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message));
-            }
-        }
-    }
-    Ok(())
 }

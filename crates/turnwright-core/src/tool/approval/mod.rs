@@ -271,9 +271,9 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// The records that made the prompt untrusted or private, if that is the reason.
     pub sources: Vec<TaintSource>,
-    /// Who must not approve, if the policy demands [four eyes](Review::by_another): the principal of the turn. An approval names
-    /// [who gave it](crate::gate::GateAnswer::by) then.
-    pub not_by: Option<Principal>,
+    /// Who must not approve, if the policy demands [four eyes](Review::by_another): the principal of the turn, and those of the outer
+    /// turns up to the one that has the policy. An approval names [who gave it](crate::gate::GateAnswer::by) then. Empty otherwise.
+    pub not_by: Vec<Principal>,
     /// The time left to answer.
     pub expires_in: Duration,
 }

@@ -86,7 +86,8 @@ impl Review {
     ///
     /// An approval must name [who gave it](crate::gate::GateAnswer::by). One that does not, or that names the principal of the
     /// turn, fails with `E_INVALID_TURN_GATE_RESOLUTION`, and the gate stays open. Everyone can deny. The call of a turn without a
-    /// principal is denied.
+    /// principal is denied. If the turn runs under a call of the turn whose policy this is, the principal of that turn, and of the
+    /// turns in between, must not approve either.
     ///
     /// ```
     /// use turnwright_core::DispatchContext;

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use super::TurnContext;
 use super::wiring::Setup;
 use crate::error::{Error, ErrorCode};
+use crate::principal::Principal;
 use crate::record::{Exposure, TurnRecord};
 use crate::render::Taint;
 use crate::tool::Tool;
@@ -138,6 +139,18 @@ impl TurnContext {
     pub(crate) fn setups(&self) -> impl Iterator<Item = &Arc<Setup>> {
         let outer = self.outer().map(|outer| outer.setups.iter());
         outer.into_iter().flatten().chain([self.setup()])
+    }
+
+    /// Returns the principals for whom a call of this turn acts, as the turn at this level of [`setups`](Self::setups) sees it: its
+    /// own and those of the turns under it. `None` if one of the turns has no principal.
+    pub(crate) fn principals_from(&self, level: usize) -> Option<Vec<Principal>> {
+        let turns = self.setups().count().saturating_sub(level);
+        let principals = self.and_outer().take(turns);
+        let mut principals: Vec<_> = principals
+            .map(|turn| turn.principal().cloned())
+            .collect::<Option<_>>()?;
+        principals.dedup();
+        Some(principals)
     }
 
     /// Returns the approver for a policy of this level: that of the same level, or else of the nearest outer one. Never an inner

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::artifact::ArtifactKind;
+use crate::artifact::{ArtifactKind, Query};
 use crate::effects::OnCollision;
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
@@ -158,6 +158,31 @@ impl ToolRegistry {
         let registered = self.0.borrow();
         let mut kinds = registered.tools().map(Tool::artifact_kind);
         kinds.find(|kind| kind.as_str() == name)
+    }
+
+    /// Checks that artifact kinds of the same name have the same queries. A stored artifact has only the name of its kind, and would
+    /// be read with the queries of another one.
+    ///
+    /// # Errors
+    /// Returns a message that names the kind and a tool.
+    pub(crate) fn check_kinds(&self) -> Result<(), String> {
+        let queries = |kind: ArtifactKind| kind.queries().iter().map(Query::name);
+        let mut known = ArtifactKind::BUILT_IN.to_vec();
+        for tool in self.now().tools() {
+            let kind = tool.artifact_kind();
+            match known.iter().find(|known| **known == kind) {
+                None => known.push(kind),
+                Some(same) if queries(*same).eq(queries(kind)) => {}
+                Some(_) => {
+                    return Err(format!(
+                        "the artifact kind `{kind}` of the tool `{}` has the name of another kind, with other queries: a stored \
+                         result would be read as one of that kind. Give it another name",
+                        tool.name()
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Calls `look` for every tool, under the lock.

@@ -72,7 +72,7 @@ async fn what_a_tool_of_the_provider_read_counts_in_every_record_of_the_response
     assert!(!ctx.call("post", "{}").await.is_error());
 }
 
-/// A handler that stores a memory and a passage, directly or from a task of its own.
+/// A handler that stores memories, a passage and a message of the user, directly or from a task of its own.
 fn storing(name: &str) -> ToolBuilder<Value> {
     tool(name).handler(|_: Value, ctx: ToolContext| async move {
         let memory = |id: &str| Memory::new("1234").id(id).build();
@@ -84,6 +84,8 @@ fn storing(name: &str) -> ToolBuilder<Value> {
         ctx.records().add(added);
         let passage = Retrievable::text("1234", TrustTier::FirstParty).id("passage");
         ctx.records().store(passage.build()?).await?;
+        let message = Message::user("1234").build()?;
+        ctx.records().store(message).await?;
         Ok::<_, ToolError>("stored")
     })
 }
@@ -103,6 +105,9 @@ async fn what_a_handler_stores_is_exposed_to_what_the_handler_reads() {
         assert_eq!(passages[0].is_private(), private);
         // Its author has decided on its tier.
         assert_eq!(passages[0].tier(), TrustTier::FirstParty);
+        let messages = ctx.records().all::<Message>();
+        assert_eq!(messages[0].exposure().private, private);
+        assert_eq!(messages[0].exposure().tier, None);
 
         // The handler has ended: what is stored now is not its own.
         let ctx = dispatch([returning("other", "")
@@ -206,9 +211,7 @@ impl Middleware<DispatchContext> for Removes {
         next: Next<DispatchContext>,
     ) -> Result<(), BoxError> {
         for call in ctx.records().all::<ToolCall>() {
-            if call.is_private() && !call.handles().is_empty() {
-                ctx.records().remove::<ToolCall>(call.id());
-            }
+            ctx.records().remove::<ToolCall>(call.id());
         }
         next.run().await
     }
@@ -216,14 +219,22 @@ impl Middleware<DispatchContext> for Removes {
 
 #[tokio::test]
 async fn the_answer_of_an_artifact_tool_is_private_after_its_source_was_removed() {
-    let notes = returning("notes", "1234")
-        .reads_private(true)
-        .inline(Inline::Never);
-    let model = |ctx: DispatchContext| async move {
+    // The report is private because of its arguments: they were written after the notes had been read.
+    for source in ["notes", "report"] {
+        answer_of_an_artifact_tool_is_private(source).await;
+    }
+}
+
+async fn answer_of_an_artifact_tool_is_private(source: &'static str) {
+    let large = |name: &str| returning(name, "1234").inline(Inline::Never);
+    let notes = large("notes").reads_private(true);
+    let report = large("report").trusted(true);
+    let model = move |ctx: DispatchContext| async move {
         let id = ctx.stash().get_as::<String>("id");
         match id {
             None => {
-                let call = ctx.call("notes", "{}").await;
+                ctx.call("notes", "{}").await;
+                let call = ctx.call(source, "{}").await;
                 ctx.stash().set("id", call.id())?;
             }
             Some(id) => {
@@ -247,7 +258,8 @@ async fn the_answer_of_an_artifact_tool_is_private_after_its_source_was_removed(
         }
         Ok(())
     };
-    let runner = runner(model).tool(notes.build()).dispatch_input(Removes);
+    let runner = runner(model).tool(notes.build()).tool(report.build());
+    let runner = runner.dispatch_input(Removes);
     let outcome = runner.build().unwrap().run("Go.").await;
     assert!(outcome.is_answered(), "{:?}", outcome.error());
 }

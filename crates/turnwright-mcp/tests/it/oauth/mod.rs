@@ -303,7 +303,15 @@ async fn settings_that_cannot_work_are_reported() {
             "requires a client id and an issuer",
         ),
         (
-            http(&local).oauth(OAuth::new().endpoint_origins(["auth.example"])),
+            http(&local).oauth(OAuth::new().endpoint_origins(["https://auth.example"])),
+            "endpoint origins require an issuer",
+        ),
+        (
+            http(&local).oauth(
+                OAuth::new()
+                    .issuer("https://auth.example")
+                    .endpoint_origins(["auth.example"]),
+            ),
             "`auth.example` is not an origin",
         ),
         (

@@ -1,8 +1,9 @@
 //! Who answered at a gate.
 
 use super::*;
+use turnwright_core::Principal;
 use turnwright_core::record::GateRecord;
-use turnwright_core::tool::approval::{Approval, ApprovalRequest, Review, policy};
+use turnwright_core::tool::approval::{Approval, ApprovalPolicy, ApprovalRequest, Review, policy};
 
 fn by_ada() -> GateAnswer {
     GateAnswer::approve().by("ada").note("as agreed")
@@ -87,7 +88,7 @@ fn a_policy_can_demand_that_another_principal_approves() {
     process().block_on(async {
         let outcome = first.run(go_input().principal("ada")).await;
         let gate = gates_of(&outcome).remove(0);
-        assert_eq!(gate.question["notBy"], "ada");
+        assert_eq!(gate.question["notBy"], json!(["ada"]));
         let second = four_eyes(world.paying(&answers())).build().unwrap();
         for (answer, why) in [
             (
@@ -171,7 +172,7 @@ fn an_approver_can_name_who_approved() {
             ]);
             let runner = four_eyes(world.paying(&model));
             let runner = runner.approver(move |request: ApprovalRequest| {
-                assert_eq!(request.not_by, Some("ada".into()));
+                assert_eq!(request.not_by, ["ada".into()]);
                 let approval: Approval = approval.clone();
                 async move { approval }
             });
@@ -179,6 +180,67 @@ fn an_approver_can_name_who_approved() {
             let outcome = runner.run(go_input().principal("ada")).await;
             assert!(outcome.is_answered());
             assert_eq!(world.runs.all().len(), ran);
+        }
+    });
+}
+
+/// Runs `pay` in a sub-agent for `agent-7`, in a turn for Ada with this policy, and has it approved by someone. Returns who must
+/// not approve, and whether it ran.
+async fn pay_in_a_sub_agent(
+    policy: impl ApprovalPolicy + 'static,
+    inner_policy: impl ApprovalPolicy + 'static,
+    by: &'static str,
+) -> (Vec<Principal>, bool) {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("done"),
+    ]);
+    let inner = world.paying(&model).policy(inner_policy).build().unwrap();
+    let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
+        let inner = inner.clone();
+        async move {
+            let input = TurnInput::new("pay").under_call(&ctx).principal("agent-7");
+            Ok::<_, ToolError>(inner.run(input).await.into_answer()?)
+        }
+    });
+    let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("Done.")]);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let outer = world.runner(&model).tool(delegate.build()).policy(policy);
+    let outer = outer.approver(move |request: ApprovalRequest| {
+        *seen.lock() = request.not_by;
+        async move { Approval::from(GateAnswer::approve().by(by)) }
+    });
+    assert!(
+        outer
+            .build()
+            .unwrap()
+            .run(go_input().principal("ada"))
+            .await
+            .is_answered()
+    );
+    let asked = asked.lock().clone();
+    (asked, !world.runs.all().is_empty())
+}
+
+#[test]
+fn neither_the_principal_of_the_outer_turn_nor_that_of_its_sub_agent_approves() {
+    let asks = |by_another: bool| {
+        policy(move |call| match call.tool().name() {
+            "pay" if by_another => Review::ask("it moves money").by_another(),
+            "pay" => Review::ask("it moves money"),
+            _ => Review::Allow,
+        })
+    };
+    process().block_on(async {
+        for (by, ran) in [("ada", false), ("agent-7", false), ("bob", true)] {
+            // Also if only one of the policies demands it.
+            for (outer, inner) in [(true, false), (false, true)] {
+                let (not_by, has_run) = pay_in_a_sub_agent(asks(outer), asks(inner), by).await;
+                assert_eq!(not_by, ["agent-7".into(), "ada".into()]);
+                assert_eq!(has_run, ran, "{by}");
+            }
         }
     });
 }
