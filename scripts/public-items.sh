@@ -13,7 +13,9 @@ if [ $# -eq 0 ]; then
   set -- turnwright-schema turnwright-artifact turnwright-core turnwright-models turnwright-sqlite turnwright-testkit turnwright-cli turnwright
 fi
 
-target=${CARGO_TARGET_DIR:-target}
+# A folder of its own: build scripts decide differently with `RUSTC_BOOTSTRAP`, and other builds would take what they decided.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/public-items
+target=$CARGO_TARGET_DIR
 for crate in "$@"; do
   RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --package "$crate" --lib --all-features -- -Z unstable-options --output-format json
   python3 - "$target/doc/${crate//-/_}.json" <<'PYTHON'

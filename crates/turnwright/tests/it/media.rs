@@ -244,7 +244,7 @@ async fn a_reader_that_never_returns_holds_up_no_turn_that_is_cancelled() {
 }
 
 /// Returns its bytes only after the turn was cancelled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Slow {
     /// Notified when it is read.
     read: Arc<Notify>,
