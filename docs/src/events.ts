@@ -9,7 +9,7 @@ export type Artifact = {
   kind: string;
   /** The number of bytes. */
   bytes: number;
-  /** The content, if it is text of at most 1 MiB that the model sees inline. May be missing in a loaded record. */
+  /** The content, if it is text of at most 1 MiB that the model sees inline. */
   text?: string;
 };
 
