@@ -55,18 +55,20 @@ impl Call<Checked> {
 
     async fn review(self) -> Result<Call<Admitted>, Call<Refused>> {
         let mut checked = self;
-        // The digest of arguments that an approver wrote, and the level at which the approval was requested. These arguments need
-        // no further approval, unless an outer policy requires one.
-        let mut granted: Option<(usize, String)> = None;
+        let mut granted: Option<Granted> = None;
         for _ in 0..=MAX_CHANGES {
             let (level, review) = decide(&checked.pending()).await;
-            let (args, written_at) = match review {
+            let (args, written) = match review {
                 Review::Allow => return Ok(checked.admitted()),
                 Review::Deny { reason, sources } => {
                     return Err(checked.deny(Denial { reason, sources }, None));
                 }
                 Review::Rewrite(args) => (args, None),
-                Review::Ask { .. } if is_granted(&granted, level, checked.args()) => {
+                Review::Ask { by_another, .. }
+                    if granted
+                        .as_ref()
+                        .is_some_and(|by| by.covers(level, by_another, checked.args())) =>
+                {
                     return Ok(checked.admitted());
                 }
                 Review::Ask {
@@ -88,15 +90,17 @@ impl Call<Checked> {
                             let denial = Denial { reason, sources };
                             return Err(checked.deny(denial, Some(for_model)));
                         }
-                        Ok(Some(args)) => (args, Some(level)),
+                        Ok(Some(args)) => (args, Some((level, by_another))),
                     }
                 }
             };
             let rechecked = Box::pin(checked.recheck(args.into())).await;
             checked = rechecked.map_err(Call::not_as_changed)?;
-            if let Some(level) = written_at {
-                granted = Some((level, checksum::digest_of(checked.args())));
-            }
+            granted = written.map(|(level, by_another)| Granted {
+                level,
+                by_another,
+                digest: checksum::digest_of(checked.args()),
+            });
         }
         let denial = Denial {
             reason: "its arguments were changed more than three times".to_owned(),
@@ -147,11 +151,22 @@ impl Call<Checked> {
     }
 }
 
-/// Returns whether an approver at this level or an outer one wrote these arguments.
-fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> bool {
-    let wrote =
-        |(by, digest): &(usize, String)| *by <= level && *digest == checksum::digest_of(args);
-    granted.as_ref().is_some_and(wrote)
+/// Arguments that an approver wrote. They need no further approval, unless an outer policy requires one, or a policy requires
+/// that of another principal, which was not required before.
+struct Granted {
+    /// The level at which the approval was requested.
+    level: usize,
+    /// Whether another principal than the one of the turn wrote them.
+    by_another: bool,
+    digest: String,
+}
+
+impl Granted {
+    fn covers(&self, level: usize, by_another: bool, args: &Value) -> bool {
+        self.level <= level
+            && (self.by_another || !by_another)
+            && self.digest == checksum::digest_of(args)
+    }
 }
 
 /// Asks every policy, those of the outermost turn first and that of the tool last. The first one that denies or rewrites decides;

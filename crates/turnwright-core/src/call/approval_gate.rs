@@ -104,12 +104,12 @@ async fn ask_both(
                 let why = error.message();
                 ctx.turn()
                     .warn(format!("the approver's answer was not accepted: {why}"));
-                if error.faults().is_empty() {
-                    return denied(why);
-                }
-                return denied(
-                    "the approver changed the arguments, and the changed arguments are invalid",
-                );
+                // The model must not read who may approve.
+                return denied(if error.faults().is_empty() {
+                    "the approver's answer was not accepted"
+                } else {
+                    "the approver changed the arguments, and the changed arguments are invalid"
+                });
             }
             read(answer.await)
         }

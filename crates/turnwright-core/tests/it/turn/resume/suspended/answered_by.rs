@@ -125,6 +125,39 @@ fn a_policy_can_demand_that_another_principal_approves() {
 }
 
 #[test]
+fn arguments_that_the_one_who_asked_edits_to_need_another_principal() {
+    let world = World::default();
+    let large = |builder: TurnRunnerBuilder| {
+        let policy = policy(|call| match call.args()["amount"].as_u64() {
+            Some(..=50) => Review::ask("it moves money"),
+            _ => Review::ask("it moves much money").by_another(),
+        });
+        builder.policy(policy).suspend_at_gates().build().unwrap()
+    };
+    process().block_on(async {
+        let outcome = large(world.paying(&pays()))
+            .run(go_input().principal("ada"))
+            .await;
+        let gate = gates_of(&outcome).remove(0);
+        assert_eq!(gate.question.get("notBy"), None);
+        let second = large(world.paying(&answers()));
+        let edit = GateAnswer::edit(json!({ "amount": 90 })).by("ada");
+        let edited = second.answer_gate(TALK, &gate.id, edit).await.unwrap();
+        let gate = gates_of(&edited.await).remove(0);
+        assert_eq!(gate.question["args"], json!({ "amount": 90 }));
+        assert_eq!(gate.question["notBy"], json!(["ada"]));
+        assert!(world.runs.all().is_empty());
+        let own = second.answer_gate(TALK, &gate.id, by_ada()).await;
+        let code = own.unwrap_err().code();
+        assert_eq!(code, ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+        let answer = GateAnswer::approve().by("bob");
+        let turn = second.answer_gate(TALK, &gate.id, answer).await.unwrap();
+        assert!(turn.await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
+
+#[test]
 fn the_one_who_asked_can_deny_and_a_turn_without_a_principal_is_denied() {
     let world = World::default();
     process().block_on(async {
@@ -180,6 +213,9 @@ fn an_approver_can_name_who_approved() {
             let outcome = runner.run(go_input().principal("ada")).await;
             assert!(outcome.is_answered());
             assert_eq!(world.runs.all().len(), ran);
+            // The model does not learn who may approve.
+            let text = &texts(&outcome).await[0];
+            assert!(!text.contains("ada") && !text.contains("`by`"), "{text}");
         }
     });
 }
