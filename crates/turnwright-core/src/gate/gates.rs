@@ -37,6 +37,8 @@ pub struct Gates {
     turn: TurnGates,
     /// The number of the last gate that this handle returned.
     given: u64,
+    /// Whether another process or another runner runs the turn.
+    elsewhere: bool,
 }
 
 /// A gate where a turn waits, with everything that a user interface shows.
@@ -115,12 +117,18 @@ impl From<&GateRecord> for OpenGate {
 impl Gates {
     pub(crate) fn new(turn: TurnGates) -> Self {
         turn.table().add_answerer();
-        Gates { turn, given: 0 }
+        Gates {
+            turn,
+            given: 0,
+            elsewhere: false,
+        }
     }
 
-    /// The gates of a turn that could not start.
-    pub(crate) fn of_unstarted_turn() -> Self {
-        Gates::new(TurnGates::ended())
+    /// The gates of a turn that another process or another runner runs. They cannot be answered with this handle.
+    pub(crate) fn elsewhere() -> Self {
+        let mut gates = Gates::new(TurnGates::ended());
+        gates.elsewhere = true;
+        gates
     }
 
     /// Returns the gates that are open now.
@@ -133,8 +141,8 @@ impl Gates {
     /// Returns the next open gate that this handle has not returned yet, and waits for one if there is none.
     ///
     /// Returns `None` once the turn has ended: it was answered, failed or was cancelled, it could not start, or its runtime was
-    /// shut down. For a turn that runs under a call, it also returns the gates of the outer turn, and `None` once the inner turn
-    /// has ended.
+    /// shut down. Also for a turn that another process or another runner runs: its gates are events of the stream. For a turn
+    /// that runs under a call, it also returns the gates of the outer turn, and `None` once the inner turn has ended.
     pub async fn next(&mut self) -> Option<OpenGate> {
         loop {
             let table = Arc::clone(self.turn.table());
@@ -157,12 +165,18 @@ impl Gates {
     /// # Errors
     /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not accept this answer: a decision at a gate that is not an
     /// approval, a value that does not match the schema of the gate, or edited arguments that the tool rejects. The gate stays
-    /// open.
+    /// open. Returns `E_TURN_HELD` if another process or another runner runs the turn:
+    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there.
     pub fn answer(
         &self,
         id: impl AsRef<str>,
         answer: impl Into<GateAnswer>,
     ) -> Result<bool, Error> {
+        if self.elsewhere {
+            let message = "another process or another runner runs the turn, and this handle only follows it: answer with \
+                           `TurnRunner::answer_gate`";
+            return Err(Error::new(ErrorCode::TURN_HELD, message));
+        }
         self.turn.table().answer(id.as_ref(), answer.into())
     }
 
@@ -187,6 +201,7 @@ impl Clone for Gates {
     fn clone(&self) -> Self {
         let mut gates = Gates::new(self.turn.clone());
         gates.given = self.given;
+        gates.elsewhere = self.elsewhere;
         gates
     }
 }

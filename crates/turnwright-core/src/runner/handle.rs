@@ -231,7 +231,7 @@ impl TurnHandle {
         match (&self.gates, self.controls.get()) {
             (Some(gates), _) => gates.clone(),
             (None, Some(controls)) => Gates::new(controls.gates.clone()),
-            (None, None) => Gates::of_unstarted_turn(),
+            (None, None) => Gates::elsewhere(),
         }
     }
 

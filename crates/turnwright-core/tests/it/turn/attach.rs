@@ -274,7 +274,7 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
 }
 
 #[tokio::test]
-async fn a_turn_in_another_process_cannot_be_cancelled_or_suspended_from_here() {
+async fn a_turn_in_another_process_cannot_be_cancelled_suspended_or_answered_from_here() {
     let (storage, stop) = (Storage::memory(), Cancellation::new());
     let reached = Arc::new(tokio::sync::Notify::new());
     let arrives = Arc::clone(&reached);
@@ -303,6 +303,12 @@ async fn a_turn_in_another_process_cannot_be_cancelled_or_suspended_from_here() 
                 "another process or another runner runs the turn `{TURN}`, and this handle only follows it: {act} it there"
             )
         );
+    }
+    let gates = followed.gates();
+    for gates in [&gates, &gates.clone()] {
+        let error = gates.approve("a gate").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TURN_HELD);
+        assert!(error.message().contains("`TurnRunner::answer_gate`"));
     }
     stop.cancel();
     assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));
