@@ -241,26 +241,25 @@ impl<'c> ModelSpan<'c> {
         }
     }
 
-    /// Records the last request: its settings, and the model if it is not that of the executor.
+    /// Records the last request: its model and its settings.
     fn record_request(&self, request: &ModelRequest) {
         let span = &self.span;
-        let (asked, usual) = (
-            Asked::of(self.executor, Some(request)),
-            Asked::of(self.executor, None),
-        );
-        if asked != usual {
+        let asked = Asked::of(self.executor, Some(request));
+        if asked != Asked::of(self.executor, None) {
             if let Some(model) = asked.model {
                 span.record(names::SPAN_NAME, format!("chat {model}"));
             }
             span.record(names::SERVER, asked.server);
             span.record(names::PORT, asked.port);
-            for span in [span, &self.turn] {
-                span.record(names::PROVIDER, asked.provider);
-                span.record(names::MODEL, asked.model);
-            }
+            span.record(names::PROVIDER, asked.provider);
+            span.record(names::MODEL, asked.model);
         }
+        // The turn may have another model, from an earlier request.
+        self.turn.record(names::PROVIDER, asked.provider);
+        self.turn.record(names::MODEL, asked.model);
         let settings = &request.settings;
-        span.record(names::STREAM, request.streams);
+        // The convention: only if the request is streaming.
+        span.record(names::STREAM, request.streams.filter(|streams| *streams));
         span.record(names::SEED, settings.seed);
         let tokens = settings.max_output_tokens;
         span.record(

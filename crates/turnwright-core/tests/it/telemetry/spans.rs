@@ -206,6 +206,34 @@ async fn spans_and_metrics_are_those_of_the_model_that_was_asked() {
 }
 
 #[tokio::test]
+async fn the_span_of_a_turn_names_the_model_of_its_last_request() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        let mut request = ModelRequest::default();
+        request.streams = Some(ctx.iteration() == 1);
+        if ctx.iteration() == 1 {
+            request.model = Some("another".into());
+            ctx.reporter().request(request);
+            ctx.call_tools([ctx.propose("echo", args("a"))]).await;
+        } else {
+            ctx.reporter().request(request);
+            ctx.answer("done").await?;
+        }
+        Ok(())
+    });
+    let runner = turnwright_core::runner(executor).tool(echo()).build();
+    assert!(runner.unwrap().run("hi").await.is_answered());
+    let seen = traced.seen();
+    let turn = seen.the("invoke_agent");
+    assert_eq!(turn.text("gen_ai.request.model"), Some("acme-large"));
+    let streams = |at: usize| {
+        let fields = &seen.spans[seen.named("chat")[at]].fields;
+        fields.contains_key("gen_ai.request.stream")
+    };
+    assert_eq!((streams(0), streams(1)), (true, false));
+}
+
+#[tokio::test]
 async fn a_failed_executor_and_a_nack_are_recorded_in_the_chat_and_turn_spans() {
     for (refuses, ended) in [(false, "failed"), (true, "nacked")] {
         let code = "E_STORE_ERROR";
