@@ -39,9 +39,14 @@ impl Outer {
         let setups = turn.setups().filter(|_| inherit_rules).cloned().collect();
         let taint = inherit_rules.then(|| {
             let mut taint = turn.taint().of_outer_turn();
-            // The handler wrote the task.
-            if call.reads().so_far().private {
+            // The handler wrote the task. Whether its own tool is untrusted says nothing of that: most tools are. What other
+            // turns under the call have read does.
+            let reads = call.reads();
+            if reads.so_far().private {
                 taint.add_private();
+            }
+            if let Some(tier) = reads.added.lock().tier {
+                taint.add(tier);
             }
             taint
         });
@@ -59,7 +64,10 @@ impl Outer {
 /// What a call has read: what its labels say, the results that it queried, and what turns under it had in their prompts. Its result
 /// may contain all of it, and so may the records that its handler writes.
 pub(crate) struct Reads {
-    own: Mutex<Exposure>,
+    /// What the labels of its tool say.
+    labels: Exposure,
+    /// What it has queried, and what turns under it had in their prompts.
+    added: Mutex<Exposure>,
     /// What the outer call has read. All that this call reads is added to it at once, because its handler may pass it on there.
     outer: Option<Arc<Reads>>,
 }
@@ -71,19 +79,20 @@ impl Reads {
             private: tool.reads_private(),
         };
         Arc::new(Reads {
-            own: Mutex::new(labels),
+            labels,
+            added: Mutex::default(),
             outer: turn.outer().map(|outer| Arc::clone(&outer.reads)),
         })
     }
 
     pub(crate) fn so_far(&self) -> Exposure {
-        *self.own.lock()
+        self.labels.and(*self.added.lock())
     }
 
     pub(crate) fn add(&self, read: Exposure) {
-        let mut own = self.own.lock();
-        *own = own.and(read);
-        drop(own);
+        let mut added = self.added.lock();
+        *added = added.and(read);
+        drop(added);
         if let Some(outer) = &self.outer {
             outer.add(read);
         }
