@@ -7,14 +7,13 @@
 mod partial;
 mod wrapped;
 
-use schemars::JsonSchema;
 use serde_json::Value;
 
 pub(crate) use self::partial::PartialJson;
 use self::partial::unwrap_partial;
 use self::wrapped::{VALUE, Wrapped, is_plain_object, user_pointer};
 use crate::error::{Error, ErrorCode};
-use crate::schema::{InvalidArguments, Schema};
+use crate::schema::{InvalidArguments, Schema, Typed};
 
 /// The format of a turn's answer. The schema is sent to providers that support it, and the answer is always validated.
 ///
@@ -49,7 +48,7 @@ impl AnswerFormat {
     ///
     /// # Errors
     /// Returns `E_INVALID_SCHEMA` if the type contains something that cannot be described or enforced.
-    pub fn of<T: JsonSchema>() -> Result<Self, Error> {
+    pub fn of<T: Typed>() -> Result<Self, Error> {
         let wrapped = !is_plain_object::<T>();
         let schema = if wrapped {
             Schema::of::<Wrapped<T>>()?

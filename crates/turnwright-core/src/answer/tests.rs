@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
 
-async fn read<T: JsonSchema + DeserializeOwned>(text: &str) -> Result<T, Error> {
+async fn read<T: Typed>(text: &str) -> Result<T, Error> {
     let value = AnswerFormat::of::<T>()?.check(text).await?;
     Ok(serde_json::from_value(value).expect("the type takes what its schema accepts"))
 }
