@@ -53,7 +53,7 @@ pub(super) static INFO: Info = Info {
     finish_is_last: true,
     check_provider_tool,
     // A block of the response shows each of them.
-    unseen_content: |_| Vec::new(),
+    unseen_content: |_, _| Vec::new(),
     windows: WINDOWS,
     accepts,
     quirks: quirks::NAMES,

@@ -73,7 +73,7 @@ fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
     }
 }
 
-fn unseen_content(options: &OptionMap) -> Vec<TrustTier> {
+fn unseen_content(options: &OptionMap, _: bool) -> Vec<TrustTier> {
     let tools = options.provider_tools().iter();
     let kinds = tools.filter_map(|tool| tool.get("type")?.as_str());
     let searches = SEARCH_OPTIONS

@@ -108,22 +108,25 @@ impl fmt::Debug for Delta {
     }
 }
 
-/// Tools whose results are public.
+/// The beginnings of the names of tools whose results are public, without underscores and capitals.
 const PUBLIC: [&str; 8] = [
-    "web_search",
-    "web_fetch",
-    "browser_search",
-    "google_search",
-    "google_maps",
-    "url_context",
-    "url_citation",
-    "x_search",
+    "websearch",
+    "webfetch",
+    "browsersearch",
+    "googlesearch",
+    "googlemaps",
+    "urlcontext",
+    "urlcitation",
+    "xsearch",
 ];
 
 /// Returns the tier of what a tool of the provider returns, by the type of the tool or of its part of the response. What is not
 /// known to be public may come from a file, a mailbox or a connected service.
 pub(crate) fn provider_tier(kind: &str) -> TrustTier {
-    if PUBLIC.iter().any(|public| kind.contains(public)) {
+    // Some servers put a name and a colon before it.
+    let kind = kind.rsplit(':').next().unwrap_or_default();
+    let kind = kind.replace('_', "").to_lowercase();
+    if PUBLIC.iter().any(|public| kind.starts_with(public)) {
         TrustTier::ThirdPartyPublic
     } else {
         TrustTier::ThirdPartyPrivate

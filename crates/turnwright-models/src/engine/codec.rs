@@ -137,8 +137,9 @@ pub struct Info {
     pub(crate) finish_is_last: bool,
     /// Checks a tool that runs at the provider. A function is not one.
     pub(crate) check_provider_tool: fn(&Value) -> Result<(), &'static str>,
-    /// The tiers of what tools of the provider may return for a request without a trace in the response.
-    pub(crate) unseen_content: fn(&OptionMap) -> Vec<TrustTier>,
+    /// The tiers of what tools of the provider may return for a request without a trace in the response. The second argument is
+    /// whether the response is complete.
+    pub(crate) unseen_content: fn(&OptionMap, bool) -> Vec<TrustTier>,
     /// Context windows of models, by prefix of their names. The longest match wins.
     pub(crate) windows: &'static [(&'static str, u64)],
     /// Which media servers accept by default.

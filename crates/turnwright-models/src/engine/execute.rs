@@ -110,7 +110,8 @@ impl Engine {
         ctx.reporter().request(self.request(&parameters, streams));
         let mut exchange = server.exchange(ctx, &url, write).await;
         exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
-        let unseen = (codec.info().unseen_content)(options);
+        let is_complete = exchange.failed.is_none() && exchange.reply.is_complete();
+        let unseen = (codec.info().unseen_content)(options, is_complete);
         exchange.reply.provider_content.extend(unseen);
         self.settle(ctx, exchange, prompt).await
     }

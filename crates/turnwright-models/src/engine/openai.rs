@@ -36,7 +36,7 @@ pub(crate) const OPENAI: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool: |_| Ok(()),
-    unseen_content: |_| Vec::new(),
+    unseen_content: |_, _| Vec::new(),
     windows: &[
         ("gpt-3.5-turbo", 16_385),
         ("gpt-4", 8_192),

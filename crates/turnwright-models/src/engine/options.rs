@@ -132,7 +132,7 @@ impl<C: Codec + Default> Options<C> {
 
 impl OptionMap {
     /// Reads the options in the settings of a runner or a turn.
-    pub(super) fn read(fields: &Map<String, Value>, info: &Info) -> Result<Self, Error> {
+    pub(crate) fn read(fields: &Map<String, Value>, info: &Info) -> Result<Self, Error> {
         let options = OptionMap(fields.clone());
         options.check(info)?;
         Ok(options)

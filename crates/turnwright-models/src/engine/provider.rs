@@ -28,9 +28,12 @@ const KNOWN: [(&str, &str); 17] = [
 pub(super) fn provider(endpoint: &Url, of_protocol: Option<&'static str>) -> String {
     let host = endpoint.host_str().unwrap_or_default();
     let is_at = |(end, _): &&(&str, &str)| {
-        // Google separates regions with a hyphen.
         let start = host.strip_suffix(end);
-        start.is_some_and(|start| start.is_empty() || start.ends_with(['.', '-']))
+        // Only Google separates regions with a hyphen.
+        let is_regional = end.ends_with("googleapis.com");
+        start.is_some_and(|start| {
+            start.is_empty() || start.ends_with('.') || is_regional && start.ends_with('-')
+        })
     };
     let known = KNOWN.iter().find(is_at).map(|(_, name)| *name);
     let is_amazon = host.ends_with(".amazonaws.com") || host.ends_with(".api.aws");
@@ -83,6 +86,8 @@ mod tests {
             ("http://127.0.0.1:8080/v1", "127.0.0.1"),
             ("https://openrouter.ai/api/v1", "openrouter.ai"),
             ("https://notopenai.com/v1", "notopenai.com"),
+            ("https://my-openai.com/v1", "my-openai.com"),
+            ("https://max-x.ai/v1", "max-x.ai"),
             ("https://openai.com.example/v1", "openai.com.example"),
             ("https://bedrock.example/v1", "bedrock.example"),
         ] {

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 use turnwright_core::media::MediaKind;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
 use super::decode::PartReader;
 use super::{body, contents};
-use crate::decode::{FrameReader, Framing};
+use crate::decode::{FrameReader, Framing, provider_tier};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionMap,
+    OptionType, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf,
 };
 
 /// The Gemini API, as the type parameter of a [`Model`](crate::Model).
@@ -59,8 +60,7 @@ pub(super) static INFO: Info = Info {
     // With code execution, text can follow a finish reason.
     finish_is_last: false,
     check_provider_tool,
-    // A part of the response, or its grounding, shows each of them.
-    unseen_content: |_| Vec::new(),
+    unseen_content,
     windows: &[
         ("gemini-1.5-flash", 1_048_576),
         ("gemini-1.5-pro", 2_097_152),
@@ -85,6 +85,14 @@ fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
         Some(fields) if fields.contains_key("functionDeclarations") => Err(FUNCTION),
         Some(_) => Ok(()),
     }
+}
+
+/// A part of the response, or its grounding, shows each of them. The grounding can be in the last chunk, so that a response
+/// that was cut off may lack it.
+fn unseen_content(options: &OptionMap, is_complete: bool) -> Vec<TrustTier> {
+    let tools = options.provider_tools().iter().filter(|_| !is_complete);
+    let names = tools.filter_map(|tool| tool.as_object()?.keys().next());
+    names.map(|name| provider_tier(name)).collect()
 }
 
 fn accepts(media: &Media) -> bool {

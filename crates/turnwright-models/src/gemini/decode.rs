@@ -166,7 +166,7 @@ impl PartReader {
             if let Some(fields) = part.as_object().filter(|part| !part.keys().any(is_own)) {
                 let response = fields.get("toolResponse");
                 let kind = response.and_then(|response| text_of(response, "toolType"));
-                deltas.push(provider_content(&kind.unwrap_or_default().to_lowercase()));
+                deltas.push(provider_content(kind.unwrap_or_default()));
             }
             self.layout.push(Part::Raw(part.clone()));
         }

@@ -48,7 +48,7 @@ pub(super) static INFO: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool: |_| Err(FUNCTION),
-    unseen_content: |_| Vec::new(),
+    unseen_content: |_, _| Vec::new(),
     windows: &[],
     accepts,
     quirks: &[],

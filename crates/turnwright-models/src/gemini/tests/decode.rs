@@ -3,6 +3,8 @@ use turnwright_core::Error;
 
 use crate::Protocol;
 use crate::decode::{Cut, Finish, Reply};
+use crate::engine::OptionMap;
+use crate::gemini::codec::INFO;
 
 fn decode(chunks: &[Value]) -> Result<Reply, Error> {
     let events = chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n"));
@@ -126,6 +128,20 @@ fn errors_and_other_protocols_are_reported() {
         .collect();
     let error = decode(&[chunk(&json!(parts), None)]).unwrap_err();
     assert!(error.message().contains("more than 1000 parts"), "{error}");
+}
+
+#[test]
+fn a_response_that_was_cut_off_may_lack_what_the_tools_of_the_provider_have_read() {
+    use turnwright_core::trust::TrustTier::{ThirdPartyPrivate, ThirdPartyPublic};
+    let unseen = |tools: Value, is_complete: bool| {
+        let options = json!({ "provider_tools": tools });
+        let options = OptionMap::read(options.as_object().unwrap(), &INFO).unwrap();
+        (INFO.unseen_content)(&options, is_complete)
+    };
+    let tools = json!([{ "googleSearch": {} }, { "fileSearch": {} }]);
+    assert_eq!(unseen(tools.clone(), true), []);
+    assert_eq!(unseen(tools, false), [ThirdPartyPublic, ThirdPartyPrivate]);
+    assert_eq!(unseen(json!([]), false), []);
 }
 
 #[test]
