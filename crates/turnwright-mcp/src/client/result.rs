@@ -26,6 +26,10 @@ const MAX_MEDIA: usize = 1_000;
 /// Maximum length of an error text for the model.
 const MAX_ERROR: usize = 8_000;
 
+/// Maximum number of comparisons of a result with the lists of its output schema. The server chooses both: a long `enum` and as many
+/// values as a message can have would take hours.
+const MAX_COMPARISONS: usize = 50_000_000;
+
 /// Converts a result. All of it is third-party content. `reader`: the tool with which the model reads resources, if it has one.
 ///
 /// # Errors
@@ -97,6 +101,9 @@ pub(super) fn failure(failure: &Failure, alias: &str) -> ToolError {
 
 fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(), ToolError> {
     let what = match structured {
+        Some(structured) if comparisons(structured, schema) > MAX_COMPARISONS => {
+            "is too large to be checked against its output schema"
+        }
         Some(structured) if schema.accepts(structured) => return Ok(()),
         Some(structured) if !structured.is_null() => "does not match its output schema",
         _ => "has no structured content, which its output schema requires",
@@ -104,6 +111,28 @@ fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(),
     let message = format!("the result of the MCP server `{alias}` {what}");
     let model = "The server returned an invalid result. The call may have taken effect.";
     Err(ToolError::internal(message).for_model(model))
+}
+
+/// Returns an upper bound: as if each value were compared with each entry of the longest list in the schema.
+fn comparisons(value: &Value, schema: &Schema) -> usize {
+    fn inner(value: &Value) -> Vec<&Value> {
+        match value {
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(fields) => fields.values().collect(),
+            _ => Vec::new(),
+        }
+    }
+    fn all(value: &Value) -> impl Iterator<Item = &Value> {
+        let mut rest = vec![value];
+        std::iter::from_fn(move || {
+            let next = rest.pop()?;
+            rest.extend(inner(next));
+            Some(next)
+        })
+    }
+    let lists = all(schema.document()).filter_map(Value::as_array);
+    let longest = lists.map(Vec::len).max().unwrap_or_default();
+    all(value).count().saturating_mul(longest)
 }
 
 /// Converts the contents of a resource.
@@ -286,6 +315,7 @@ fn kind_of(mime_type: &str) -> MediaKind {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use turnwright_core::schema::SchemaOptions;
 
     use super::*;
 
@@ -335,6 +365,21 @@ mod tests {
         assert_eq!(output.as_media().len(), MAX_MEDIA);
         let expected = "[media that was left out: there are more than 1000]";
         assert_eq!(output.as_text(), Some(expected));
+    }
+
+    #[test]
+    fn a_result_that_would_take_hours_to_check_is_an_error() {
+        let check = |choices: usize, values: usize| {
+            let choices: Vec<usize> = (0..choices).collect();
+            let schema = json!({ "type": "object", "properties": { "a": { "items": { "enum": choices } } } });
+            let schema = SchemaOptions::foreign().document(schema).unwrap();
+            let result = json!({ "content": [], "structuredContent": { "a": vec![0; values] } });
+            output(&result, Some(&schema), "a", None)
+        };
+        assert!(check(100, 10_000).is_ok());
+        let error = check(10_000, 10_000).unwrap_err();
+        let expected = "is too large to be checked against its output schema";
+        assert!(error.to_string().contains(expected), "{error}");
     }
 
     #[test]
