@@ -408,7 +408,7 @@ fn record_error(span: &Span, code: &'static str) {
 /// Records what the model answered. Finish reasons are a list, which `tracing` does not have: they are recorded as JSON.
 fn record_responses(span: &Span, reported: &[ReportedRequest]) {
     let responses = reported.iter().filter_map(|one| one.response.as_deref());
-    let Some(last) = responses.clone().last() else {
+    let Some(last) = responses.clone().next_back() else {
         return;
     };
     span.record(names::RESPONSE_ID, last.response_id.as_deref());
