@@ -34,9 +34,10 @@ fn main() -> ExitCode {
     for line in &wrong {
         eprintln!("{line}");
     }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if wrong.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -326,13 +327,13 @@ fn path_at<'t>(text: &'t str, path: &mut Vec<String>, found: &mut Vec<Vec<String
         if let Some(after) = tree.strip_prefix('}') {
             return after;
         }
-        match tree.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            true => tree = path_at(tree, &mut path.clone(), found),
-            false if tree.starts_with('*') => {
-                found.push(everything.clone());
-                tree = &tree[1..];
-            }
-            false => tree = &tree[tree.chars().next().map_or(1, char::len_utf8)..],
+        if tree.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            tree = path_at(tree, &mut path.clone(), found);
+        } else if let Some(after) = tree.strip_prefix('*') {
+            found.push(everything.clone());
+            tree = after;
+        } else {
+            tree = &tree[tree.chars().next().map_or(1, char::len_utf8)..];
         }
     }
 }

@@ -112,19 +112,21 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
 async fn json_get(artifact: SpooledArtifact, path: &str) -> Result<String, Box<dyn Error>> {
     let json = SpooledJsonArtifact::new(artifact);
     let nodes = json.json_get(&path.parse()?, 0).await?;
-    match nodes.contains("matches nothing") {
-        true => Err(nodes.into()),
-        false => Ok(nodes),
+    if nodes.contains("matches nothing") {
+        Err(nodes.into())
+    } else {
+        Ok(nodes)
     }
 }
 
 fn kind_of(file: &Path) -> ArtifactKind {
-    match file
+    if file
         .extension()
         .is_some_and(|extension| extension == "jsonl")
     {
-        true => ArtifactKind::JSON_LINES,
-        false => ArtifactKind::TEXT,
+        ArtifactKind::JSON_LINES
+    } else {
+        ArtifactKind::TEXT
     }
 }
 

@@ -39,12 +39,13 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
                 "inputSchema": { "type": "object", "properties": { "text": { "type": "string" }, "large": { "type": "boolean" } } },
             }] }),
             Some("tools/call") => {
-                let text = match params["arguments"]["large"] == true {
-                    true => "0123456789".repeat(LARGE / 10),
-                    false => params["arguments"]["text"]
+                let text = if params["arguments"]["large"] == true {
+                    "0123456789".repeat(LARGE / 10)
+                } else {
+                    params["arguments"]["text"]
                         .as_str()
                         .unwrap_or_default()
-                        .to_owned(),
+                        .to_owned()
                 };
                 json!({ "content": [{ "type": "text", "text": text }] })
             }

@@ -39,8 +39,9 @@ async fn start(servers: usize) -> Result<f64, Box<dyn Error>> {
     mcp.start().await?;
     let took = begin.elapsed().as_secs_f64() * 1_000.0;
     let connected = |state: &ServerState| matches!(state, ServerState::Connected { .. });
-    match mcp.status().iter().all(|status| connected(&status.state)) {
-        true => Ok(took),
-        false => Err("a server did not start".into()),
+    if mcp.status().iter().all(|status| connected(&status.state)) {
+        Ok(took)
+    } else {
+        Err("a server did not start".into())
     }
 }

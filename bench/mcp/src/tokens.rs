@@ -78,9 +78,10 @@ pub(crate) async fn count() -> Result<Counted, Box<dyn Error>> {
     .dispatch_input(find_tools(BUDGET))
     .build()?;
     let outcome = runner.run("go").await;
-    match outcome.is_answered() {
-        true => Ok(*counted.lock().unwrap_or_else(PoisonError::into_inner)),
-        false => Err(format!("{outcome:?}").into()),
+    if outcome.is_answered() {
+        Ok(*counted.lock().unwrap_or_else(PoisonError::into_inner))
+    } else {
+        Err(format!("{outcome:?}").into())
     }
 }
 

@@ -145,9 +145,10 @@ async fn turn(
         None => input,
     });
     let outcome = outcome.await;
-    match outcome.is_answered() && outcome.tool_calls().count() == 1 {
-        true => Ok(()),
-        false => Err(format!("a turn did not end as it should: {outcome:?}").into()),
+    if outcome.is_answered() && outcome.tool_calls().count() == 1 {
+        Ok(())
+    } else {
+        Err(format!("a turn did not end as it should: {outcome:?}").into())
     }
 }
 

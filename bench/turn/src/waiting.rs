@@ -237,9 +237,10 @@ fn ended_well(outcome: &TurnOutcome) -> Result<(), Box<dyn Error>> {
     let done = calls
         .next()
         .is_some_and(|call| call.is_complete() && !call.is_error());
-    match outcome.is_answered() && outcome.text == "Done." && done && calls.next().is_none() {
-        true => Ok(()),
-        false => Err(format!("a turn did not end as it should: {outcome:?}").into()),
+    if outcome.is_answered() && outcome.text == "Done." && done && calls.next().is_none() {
+        Ok(())
+    } else {
+        Err(format!("a turn did not end as it should: {outcome:?}").into())
     }
 }
 

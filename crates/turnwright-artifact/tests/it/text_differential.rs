@@ -55,7 +55,7 @@ fn lines_match_those_of_the_programs() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut dice = Dice(42);
+    let mut dice = Dice::new(42);
     let (mut files, mut bytes, mut compared) = (0, 0, 0);
     for shape in Shape::all() {
         let content = shape.content(&mut dice);

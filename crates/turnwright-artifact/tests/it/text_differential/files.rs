@@ -127,15 +127,15 @@ fn piece(dice: &mut Dice, crlf: bool) -> &'static str {
     }
 }
 
-/// Pseudo-random numbers, the same in every run (SplitMix64).
-pub(super) struct Dice(pub(super) u64);
+/// Random numbers, the same in every run.
+pub(super) struct Dice(fastrand::Rng);
 
 impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Dice(fastrand::Rng::with_seed(seed))
+    }
+
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap()
+        self.0.usize(..bound)
     }
 }

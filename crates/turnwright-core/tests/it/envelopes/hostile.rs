@@ -2,25 +2,16 @@
 
 use std::fmt::Write as _;
 
-/// SplitMix64: any case can be reproduced without those before it.
-pub(super) struct Rng(u64);
+/// Any case can be reproduced without those before it.
+pub(super) struct Rng(fastrand::Rng);
 
 impl Rng {
     pub(super) fn of_case(seed: u64, case: u64) -> Self {
-        let mut mixer = Rng(seed ^ case.wrapping_mul(0xA076_1D64_78BD_642F));
-        Rng(mixer.next())
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        Rng(fastrand::Rng::with_seed(seed.wrapping_add(case)))
     }
 
     pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        self.0.usize(..n)
     }
 
     pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
