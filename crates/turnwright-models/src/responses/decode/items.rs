@@ -36,6 +36,15 @@ const OWN_ITEMS: [&str; 8] = [
     "compaction",
 ];
 
+/// Returns what a tool of the provider may have read for an item.
+fn read_by_provider(item: &Item) -> Option<Delta> {
+    let Item::Other(item) = item else {
+        return None;
+    };
+    let kind = item.get("type").and_then(Value::as_str)?;
+    (!OWN_ITEMS.contains(&kind)).then(|| provider_content(kind))
+}
+
 /// The items of a response.
 #[derive(Default)]
 pub(super) struct Items {
@@ -184,11 +193,9 @@ impl Items {
         }
         self.complete.insert(index, id);
         self.count_part()?;
+        deltas.extend(read_by_provider(&item));
         match (item, class) {
             (Item::Other(item), _) => {
-                let kind = item.get("type").and_then(Value::as_str);
-                let kind = kind.filter(|kind| !OWN_ITEMS.contains(kind));
-                deltas.extend(kind.map(provider_content));
                 self.entries.add(index, vec![Part::Raw(item)]);
             }
             (
@@ -227,12 +234,11 @@ impl Items {
     /// others give them other ids there.
     pub(super) fn rest(&mut self, items: Vec<Value>, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let count = items.len() as u64;
-        if self.complete.keys().any(|index| *index >= count) {
-            // The indexes are not those of this list.
-            return Ok(());
-        }
-        if self.places.assigns() && !self.complete.is_empty() {
-            // The server completes its items.
+        let are_other_places = self.complete.keys().any(|index| *index >= count);
+        // The indexes are not those of this list, or the server completes its items.
+        if are_other_places || self.places.assigns() && !self.complete.is_empty() {
+            let items = items.into_iter().filter_map(Item::read);
+            deltas.extend(items.filter_map(|item| read_by_provider(&item)));
             return Ok(());
         }
         for (index, item) in (0_u64..).zip(items) {

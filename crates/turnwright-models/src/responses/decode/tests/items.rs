@@ -341,4 +341,11 @@ fn items_of_provider_tools_and_citations_are_content_of_third_parties() {
     assert_eq!(tiers(message(json!([]))), []);
     let cited = message(json!([{ "type": "url_citation" }]));
     assert_eq!(tiers(cited), [ThirdPartyPublic]);
+    // Also where only the last event has the item, and its other items count as read.
+    let mut last = completed();
+    last["response"]["output"] = json!([{ "type": "file_search_call", "id": "f" }]);
+    let hello = done(7, super::message("m0", "Hello"));
+    let reply = streamed(&[hello, last]);
+    assert_eq!(reply.text, "Hello");
+    assert!(reply.provider_content.contains(&ThirdPartyPrivate));
 }
