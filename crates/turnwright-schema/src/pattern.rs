@@ -4,6 +4,9 @@ use regex_syntax::ast::ErrorKind;
 
 use super::fault::escape;
 
+/// The fault of a pattern that the parser has nothing against.
+pub(crate) const TOO_LARGE: &str = "is not a supported pattern, or is too large when compiled";
+
 /// Returns the reason why a pattern that did not compile cannot be used.
 pub(crate) fn fault_of(pattern: &str) -> String {
     let (what, at) = match regex_syntax::Parser::new().parse(pattern) {
@@ -19,10 +22,7 @@ pub(crate) fn fault_of(pattern: &str) -> String {
         Err(regex_syntax::Error::Translate(error)) => {
             (error.kind().to_string(), error.span().start.column)
         }
-        // The parser has nothing against it, so the compiled pattern is too large or uses an unsupported escape.
-        Ok(_) | Err(_) => {
-            return "is not a supported pattern, or is too large when compiled".to_owned();
-        }
+        Ok(_) | Err(_) => return TOO_LARGE.to_owned(),
     };
     format!(
         "is not a valid pattern: {} (at character {at})",

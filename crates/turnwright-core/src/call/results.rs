@@ -72,10 +72,11 @@ async fn output_through(
     mut output: ToolOutput,
 ) -> Result<ToolOutput, BoxError> {
     for hook in call.result_hooks() {
-        let untrusted = output.untrusted;
+        let (untrusted, private) = (output.untrusted, output.private);
         let ctx = ToolContext::new(Arc::clone(call));
         output = hook.on_output(ctx, output).await?;
         output.untrusted |= untrusted;
+        output.private |= private;
     }
     Ok(output)
 }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::attach::{elsewhere, interrupted};
 use super::handle::{Controls, Turn};
 use super::input::TurnInput;
-use super::stored_turn::{StoredTurn, replay_gate, replay_record};
+use super::stored_turn::{StoredTurn, replay_closed, replay_opened, replay_record};
 use super::turn_runner::TurnRunner;
 use crate::error::Error;
 use crate::event::{EventHub, EventKind};
@@ -219,20 +219,34 @@ impl Follower {
     }
 
     fn take_gate(&mut self, gate: Arc<GateRecord>) {
-        replay_gate(&self.hub, &gate);
-        self.stored.gates.retain(|known| known.id() != gate.id());
+        let gates = &mut self.stored.gates;
+        let was_open = gates.iter().any(|known| known.id() == gate.id());
+        gates.retain(|known| known.id() != gate.id());
         if gate.state == GateState::Open {
-            self.stored.gates.push(gate);
+            gates.push(Arc::clone(&gate));
         }
+        // It may have been opened and closed between two queries.
+        if !was_open {
+            replay_opened(&self.hub, &gate);
+        }
+        replay_closed(&self.hub, &gate);
     }
 
     fn take_own(&mut self, record: Record) {
         let record = self.stored.with_kinds(record);
-        replay_record(&self.hub, &record);
         let mut known = self.stored.records.iter_mut();
         match known.find(|known| known.kind() == record.kind() && known.id() == record.id()) {
-            Some(known) => *known = record,
-            None => self.stored.records.push(record),
+            Some(known) => {
+                // Compaction writes calls again.
+                if EventKind::of_record(known).is_none() {
+                    replay_record(&self.hub, &record);
+                }
+                *known = record;
+            }
+            None => {
+                replay_record(&self.hub, &record);
+                self.stored.records.push(record);
+            }
         }
     }
 

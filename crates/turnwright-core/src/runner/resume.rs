@@ -311,6 +311,7 @@ impl TurnContext {
             self.journal().cover(&summary);
         }
         self.journal().count_calls_from(left.next_ordinal());
+        self.report_to_outer_call();
         Ok((left, step))
     }
 }

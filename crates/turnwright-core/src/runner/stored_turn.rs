@@ -112,7 +112,7 @@ impl StoredTurn {
             replay_record(&hub, record);
         }
         for gate in &self.gates {
-            replay_gate(&hub, gate);
+            replay_opened(&hub, gate);
         }
         Arc::new(hub)
     }
@@ -182,11 +182,16 @@ pub(super) fn replay_record(hub: &EventHub, record: &Record) {
     }
 }
 
-/// Replays the last event of a gate.
-pub(super) fn replay_gate(hub: &EventHub, gate: &GateRecord) {
+/// Replays that a gate was opened.
+pub(super) fn replay_opened(hub: &EventHub, gate: &GateRecord) {
+    let open = Arc::new(OpenGate::from(gate));
+    hub.replay(gate.opened_at, EventKind::GateOpened(open));
+}
+
+/// Replays that a gate was closed, if it was.
+pub(super) fn replay_closed(hub: &EventHub, gate: &GateRecord) {
     if gate.state == GateState::Open {
-        let open = Arc::new(OpenGate::from(gate));
-        return hub.replay(gate.opened_at, EventKind::GateOpened(open));
+        return;
     }
     let closed = (gate.answer()).map_or_else(GateClosed::aborted, GateClosed::of);
     let GateClosed { how, by, note } = closed;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 use turnwright_core::schema::Schema;
 use turnwright_core::{Effects, Tool, ToolContext, ToolError, ToolOutput};
 
@@ -30,7 +31,6 @@ pub(super) async fn run(
     args: Value,
     ctx: ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let alias = &tool.server.config().alias;
     let session = tool.session().ok();
     let mut result = tool.call(&args, &ctx).await;
     if let Err(failure) = &result
@@ -39,14 +39,16 @@ pub(super) async fn run(
     {
         result = tool.call(&args, &ctx).await;
     }
-    let result = result.map_err(|failure| result::failure(&failure, alias))?;
-    let reader = resources::reader(&tool.server);
-    result::output(
-        &result,
-        tool.output_schema.as_ref(),
-        alias,
-        reader.as_deref(),
-    )
+    // On a thread of its own: the server chooses how long it takes.
+    let read = spawn_blocking(move || {
+        let alias = &tool.server.config().alias;
+        let result = result.map_err(|failure| result::failure(&failure, alias))?;
+        let reader = resources::reader(&tool.server);
+        let schema = tool.output_schema.as_ref();
+        result::output(&result, schema, alias, reader.as_deref())
+    });
+    read.await
+        .unwrap_or_else(|lost| Err(ToolError::internal(lost.to_string())))
 }
 
 impl RemoteTool {

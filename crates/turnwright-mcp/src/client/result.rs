@@ -29,6 +29,8 @@ const MAX_ERROR: usize = 8_000;
 /// Maximum number of comparisons of a result with the lists of its output schema. The server chooses both: a long `enum` and as many
 /// values as a message can have would take hours.
 const MAX_COMPARISONS: usize = 50_000_000;
+/// Maximum number of steps of the patterns of an output schema over a result.
+const MAX_STEPS: usize = 10_000_000_000;
 
 /// Converts a result. All of it is third-party content. `reader`: the tool with which the model reads resources, if it has one.
 ///
@@ -101,7 +103,7 @@ pub(super) fn failure(failure: &Failure, alias: &str) -> ToolError {
 
 fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(), ToolError> {
     let what = match structured {
-        Some(structured) if comparisons(structured, schema) > MAX_COMPARISONS => {
+        Some(structured) if takes_too_long(structured, schema) => {
             "is too large to be checked against its output schema"
         }
         Some(structured) if schema.accepts(structured) => return Ok(()),
@@ -113,26 +115,46 @@ fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(),
     Err(ToolError::internal(message).for_model(model))
 }
 
-/// Returns an upper bound: as if each value were compared with each entry of the longest list in the schema.
-fn comparisons(value: &Value, schema: &Schema) -> usize {
-    fn inner(value: &Value) -> Vec<&Value> {
-        match value {
-            Value::Array(items) => items.iter().collect(),
-            Value::Object(fields) => fields.values().collect(),
-            _ => Vec::new(),
-        }
-    }
+/// Assumes the worst: that each value is compared with each entry of the longest list in the schema, and that each pattern runs
+/// over all text.
+fn takes_too_long(value: &Value, schema: &Schema) -> bool {
     fn all(value: &Value) -> impl Iterator<Item = &Value> {
         let mut rest = vec![value];
         std::iter::from_fn(move || {
             let next = rest.pop()?;
-            rest.extend(inner(next));
+            match next {
+                Value::Array(items) => rest.extend(items),
+                Value::Object(fields) => rest.extend(fields.values()),
+                _ => {}
+            }
             Some(next)
         })
     }
-    let lists = all(schema.document()).filter_map(Value::as_array);
+    let text_of = |value: &Value| match value {
+        Value::String(text) => text.len(),
+        Value::Object(fields) => fields.keys().map(String::len).sum(),
+        _ => 0,
+    };
+    let patterns_of = |schema: &Value| {
+        let one = schema.get("pattern").and_then(Value::as_str);
+        let several = schema.get("patternProperties").and_then(Value::as_object);
+        let names = several.into_iter().flat_map(|several| several.keys());
+        one.map_or(0, steps) + names.map(|name| steps(name)).sum::<usize>()
+    };
+    let schema = schema.document();
+    let lists = all(schema).filter_map(Value::as_array);
     let longest = lists.map(Vec::len).max().unwrap_or_default();
-    all(value).count().saturating_mul(longest)
+    let patterns: usize = all(schema).map(patterns_of).sum();
+    let text: usize = all(value).map(text_of).sum();
+    all(value).count().saturating_mul(longest) > MAX_COMPARISONS
+        || text.saturating_mul(patterns) > MAX_STEPS
+}
+
+/// The steps of a pattern for one character, about: its length, and how often its parts can be repeated.
+fn steps(pattern: &str) -> usize {
+    let numbers = pattern.split(|c: char| !c.is_ascii_digit());
+    let counts = numbers.filter_map(|number| number.parse::<u32>().ok());
+    pattern.len() + counts.map(|count| count as usize).sum::<usize>()
 }
 
 /// Converts the contents of a resource.
@@ -376,6 +398,17 @@ mod tests {
             let result = json!({ "content": [], "structuredContent": { "a": vec![0; values] } });
             output(&result, Some(&schema), "a", None)
         };
+        let patterns = |count: usize, length: usize| {
+            let named =
+                (0..count).map(|n| (format!("^[abc]+x{{{n}}}$"), json!({ "type": "string" })));
+            let named: serde_json::Map<_, _> = named.collect();
+            let schema = json!({ "type": "object", "patternProperties": named });
+            let schema = SchemaOptions::foreign().document(schema).unwrap();
+            let result = json!({ "content": [], "structuredContent": { "k".repeat(length): "" } });
+            output(&result, Some(&schema), "a", None)
+        };
+        assert!(patterns(100, 10_000).is_ok());
+        assert!(patterns(500, 200_000).is_err());
         assert!(check(100, 10_000).is_ok());
         let error = check(10_000, 10_000).unwrap_err();
         let expected = "is too large to be checked against its output schema";

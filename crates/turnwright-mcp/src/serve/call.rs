@@ -17,7 +17,7 @@ use turnwright_core::gate::{Gates, OpenGate};
 use turnwright_core::{Cancellation, Tool, ToolCall};
 
 use super::client::{Client, Need};
-use super::gate::{Question, refusal};
+use super::gate::{Question, answer_or_refuse, refusal};
 use super::listing;
 use super::server::Server;
 use super::waiting::WaitingCall;
@@ -135,7 +135,12 @@ impl Running {
 
     /// Returns the question of a gate, or settles the gate if the client cannot be asked.
     fn question(&mut self, client: &Client, gate: &OpenGate) -> Option<Question> {
+        let is_excluded = client.caller.as_ref().is_some_and(|caller| {
+            let excluded = gate.question.get("notBy").and_then(Value::as_array);
+            excluded.is_some_and(|by| by.iter().any(|by| *by == caller.as_str()))
+        });
         let why = match Question::of(gate) {
+            _ if is_excluded => "another principal must approve it".to_owned(),
             Ok(question) if client.supports(question.need) => return Some(question),
             Ok(question) => {
                 if gate.tool().is_none() {
@@ -218,10 +223,7 @@ impl Server {
                     let read = |reply| question.read(reply, client.caller.as_ref());
                     let answer = reply.and_then(|reply| read(reply).ok_or_else(malformed));
                     let answer = answer.unwrap_or_else(|why| refusal(&gate, &why));
-                    if running.gates.answer(&*gate.id, answer).is_err() {
-                        let why = "the client's answer does not match the question";
-                        let _ = running.gates.answer(&*gate.id, refusal(&gate, why));
-                    }
+                    answer_or_refuse(&running.gates, &gate, answer);
                 }
             }
         }

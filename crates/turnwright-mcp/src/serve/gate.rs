@@ -2,7 +2,7 @@
 
 use rmcp::model::InputRequest;
 use serde_json::{Value, json};
-use turnwright_core::gate::{GateAnswer, GateKind, OpenGate, TurnGate};
+use turnwright_core::gate::{GateAnswer, GateKind, Gates, OpenGate, TurnGate};
 use turnwright_core::schema::escape;
 use turnwright_core::{Error, Principal};
 
@@ -143,6 +143,15 @@ pub(super) fn refusal(gate: &OpenGate, reason: &str) -> GateAnswer {
     match gate.kind {
         GateKind::Approval => GateAnswer::deny(reason),
         _ => GateAnswer::reject(reason),
+    }
+}
+
+/// Gives an answer, or refuses if the gate does not accept it.
+pub(super) fn answer_or_refuse(gates: &Gates, gate: &OpenGate, answer: GateAnswer) {
+    if gates.answer(&*gate.id, answer).is_err() {
+        let why = "the client's answer does not match the question";
+        // It may have been closed meanwhile.
+        let _ = gates.answer(&*gate.id, refusal(gate, why));
     }
 }
 

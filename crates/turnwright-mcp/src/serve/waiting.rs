@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use turnwright_core::Principal;
 
 use super::call::Running;
-use super::gate::Question;
+use super::gate::{Question, answer_or_refuse};
 use super::limits::ServeLimits;
 use super::results::new_id;
 
@@ -106,22 +106,24 @@ impl Waiting {
 }
 
 impl WaitingCall {
-    /// Gives the answers to the gates. What was not answered, or not in a form that a gate accepts, stays asked, until the same
+    /// Gives the answers to the gates. What was not answered, or not in the form of its question, stays asked, until the same
     /// deadline.
     pub(super) fn answer(&mut self, mut responses: InputResponses) {
         let gates = self.running.gates();
         let open = gates.open();
         self.asked.retain(|name, (id, question)| {
-            if !open.iter().any(|gate| gate.id == *id) {
+            let Some(gate) = open.iter().find(|gate| gate.id == *id) else {
                 return false;
-            }
+            };
             let answer = responses
                 .remove(name)
                 .and_then(|answer| question.read(answer, self.caller.as_ref()));
             match answer {
                 None => true,
-                // An error: the gate does not accept the answer and stays open.
-                Some(answer) => gates.answer(&**id, answer).is_err(),
+                Some(answer) => {
+                    answer_or_refuse(gates, gate, answer);
+                    false
+                }
             }
         });
         if self.asked.is_empty() {

@@ -20,7 +20,7 @@ const MAX_AHEAD: usize = 1_024;
 #[derive(Clone, Debug, Default)]
 pub struct Collector {
     reply: Reply,
-    /// Whether a call began after the last finish reason.
+    /// Whether a call began or went on after the last finish reason.
     has_late_call: bool,
 }
 
@@ -37,7 +37,7 @@ impl Collector {
         if reply.finish_reason.is_some() {
             reply.continues |= delta.is_content();
             let known = reply.tool_calls.len();
-            self.has_late_call |= delta.call_slot().is_some_and(|slot| slot >= known);
+            self.has_late_call |= delta.extends_calls(known);
         }
         match delta {
             Delta::Id(id) => reply.id = Some(id),
@@ -91,7 +91,7 @@ impl Collector {
             }
             Delta::Done => {
                 reply.done = true;
-                // Only another finish reason says that the model meant a call that began after the first one.
+                // Only another finish reason says that the model meant a call that began or went on after the first one.
                 reply.continues = self.has_late_call;
             }
         }

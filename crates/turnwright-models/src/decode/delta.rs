@@ -74,12 +74,9 @@ impl Delta {
         )
     }
 
-    /// Returns the position of the call that this is a piece of.
-    pub(super) fn call_slot(&self) -> Option<usize> {
-        match self {
-            Delta::Call { slot, .. } => Some(*slot),
-            _ => None,
-        }
+    /// Whether it begins a call after so many known ones, or adds to the arguments of one.
+    pub(super) fn extends_calls(&self, known: usize) -> bool {
+        matches!(self, Delta::Call { slot, arguments, .. } if *slot >= known || !arguments.trim().is_empty())
     }
 }
 

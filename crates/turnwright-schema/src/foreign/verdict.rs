@@ -254,21 +254,29 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns what is wrong with a pattern; `None` if it can be enforced. A short pattern can take megabytes, and a
-    /// document can have thousands of them, so their memory is limited.
+    /// Returns what is wrong with a pattern; `None` if it can be enforced. A short pattern can take megabytes, and as long to
+    /// compile, and a document can have thousands of them, so what is spent on all of them is limited.
     pub(super) fn pattern_fault(&self, text: &str) -> Option<String> {
-        let draft = self.dialect.published();
-        let mut sizes = PATTERN_SIZES.into_iter();
-        let Some(size) = sizes.find(|size| validators::fits(draft, text, *size)) else {
-            return Some(pattern::fault_of(text));
-        };
-        match self.memory.get().checked_sub(size) {
-            Some(left) => {
-                self.memory.set(left);
-                None
+        let (draft, left) = (self.dialect.published(), self.memory.get());
+        let affordable = PATTERN_SIZES.into_iter().filter(|size| *size <= left);
+        let mut spent = PATTERN_SIZES[0].min(left);
+        for size in affordable {
+            spent = size;
+            if validators::fits(draft, text, size) {
+                self.memory.set(left - size);
+                return None;
             }
-            None => Some("the patterns of this document take too much memory".to_owned()),
         }
+        let fault = pattern::fault_of(text);
+        if fault != pattern::TOO_LARGE {
+            return Some(fault);
+        }
+        self.memory.set(left - spent);
+        Some(if PATTERN_SIZES.last() == Some(&spent) {
+            fault
+        } else {
+            "the patterns of this document take too much memory".to_owned()
+        })
     }
 
     /// Translates the exclusive bounds of draft 4 and OpenAPI, which are booleans.

@@ -239,6 +239,58 @@ async fn the_words_of_one_sub_agent_are_those_of_a_third_party_for_the_next() {
     assert!(!*sent.lock());
 }
 
+#[tokio::test]
+async fn what_an_ended_sub_agent_had_read_counts_for_the_call_that_resumes_it() {
+    let store = Arc::new(MemoryStore::default());
+    let inner = || {
+        let notes = returning("notes", "1234").reads_private(true).trusted(true);
+        let model = ScriptedModel::new([Step::call_tool("notes", "{}"), Step::say("It is 1234.")]);
+        let inner = runner(model).storage(storage_of(Arc::clone(&store)));
+        inner.tool(notes.build()).build().unwrap()
+    };
+    // The process ended between the end of the inner turn and that of the outer call.
+    let task = TurnInput::new("Go.").conversation("sub").turn_id("job");
+    assert!(inner().run(task).await.is_answered());
+
+    let resumed = inner();
+    let delegate = tool("delegate")
+        .trusted(true)
+        .handler(move |_: Value, ctx: ToolContext| {
+            let inner = resumed.clone();
+            async move {
+                let job = TurnInput::resume("job")
+                    .conversation("sub")
+                    .under_call(&ctx);
+                Ok::<_, ToolError>(inner.resume(job).await?.await.into_answer()?)
+            }
+        });
+    let ctx = dispatch([delegate, post()]);
+    let delegated = ctx.call("delegate", "{}").await;
+    assert_eq!(delegated.text().await.unwrap(), "It is 1234.");
+    assert!(ctx.taint().is_private());
+}
+
+#[tokio::test]
+async fn a_hook_that_makes_a_new_output_keeps_the_marks_of_the_old_one() {
+    let read = tool("read")
+        .trusted(true)
+        .handler(|_: Value, _: ToolContext| async {
+            ToolOutput::text("secret 1234").private().untrusted()
+        });
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([read.build().unwrap()]).unwrap())
+        .on_result(|_: ToolContext, output: ToolOutput| async move {
+            Ok(ToolOutput::text(
+                output.as_text().unwrap_or_default().to_uppercase(),
+            ))
+        })
+        .build();
+    let call = ctx.call("read", "{}").await;
+    assert_eq!(call.text().await.unwrap(), "SECRET 1234");
+    assert!(ctx.taint().is_private());
+    assert_eq!(ctx.taint().tiers().count(), 1);
+}
+
 /// Middleware that takes results out of the prompt, after the artifact tools were made.
 struct Removes;
 

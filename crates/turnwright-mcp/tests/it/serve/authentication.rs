@@ -1,12 +1,14 @@
 //! Who calls, and what a handler knows of it.
 
+use std::sync::Arc;
+
 use axum::http::request::Parts;
 use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{PendingCall, Review, always, policy};
 use turnwright_core::{DispatchContext, ErrorCode, Principal, Tool, ToolContext};
 use turnwright_mcp::McpService;
 use turnwright_mcp::serve::agent_tool;
@@ -141,6 +143,25 @@ async fn a_session_is_of_no_use_to_another_principal() {
             .header(AUTHORIZATION, &token)
             .header(SESSION, session);
         assert_eq!(stream.send().await.unwrap().status(), status, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_is_not_asked_for_what_another_principal_must_approve() {
+    let pay = tool("pay", |_| async { Ok("paid".to_owned()) });
+    let another = |_: &PendingCall<'_>| Review::ask("it costs money").by_another();
+    let service = McpService::of([pay]).unwrap().policy(policy(another));
+    let (url, _server) = listen(service).await;
+    for lifecycle in LIFECYCLES {
+        let person = Person::who_accepts(json!({ "approve": true }));
+        let asked = Arc::clone(&person.asked);
+        let client = Connected::with_token(&url, "ada", person, lifecycle).await;
+        let denied = text_of(&client.call("pay", json!({})).await.unwrap());
+        assert!(
+            denied.contains("another principal must approve it"),
+            "{denied}"
+        );
+        assert!(asked.lock().is_empty(), "{lifecycle:?}");
     }
 }
 

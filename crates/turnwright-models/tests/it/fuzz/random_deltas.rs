@@ -28,7 +28,7 @@ struct Sums {
     complete: Option<bool>,
     /// Output followed the finish reason without another one.
     continues: bool,
-    /// A call began after the finish reason, without another one.
+    /// A call began or went on after the finish reason, without another one.
     late_call: bool,
     done: bool,
     usage: Option<Usage>,
@@ -121,7 +121,8 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
         }
         _ => {
             let slot = rng.below(6);
-            sums.late_call |= slot >= sums.slots && sums.complete.is_some();
+            sums.late_call |=
+                (slot >= sums.slots || !text.trim().is_empty()) && sums.complete.is_some();
             sums.slots = sums.slots.max(slot + 1);
             let name = rng.chance(50).then(|| "f".to_owned());
             sums.names += name.as_ref().map_or(0, String::len);

@@ -161,6 +161,25 @@ fn memory_for_patterns_is_limited() {
 }
 
 #[test]
+fn patterns_that_are_too_large_use_up_what_all_may_take() {
+    let pattern = |index: usize| {
+        let pattern = if index < 20 {
+            format!("^(a{{1,1000}}){{1,{}}}$", 900 + index)
+        } else {
+            "^a$".to_owned()
+        };
+        (format!("p{index}"), json!({ "pattern": pattern }))
+    };
+    let named: serde_json::Map<String, Value> = (0..21).map(pattern).collect();
+    let schema = build(json!({ "properties": named })).unwrap();
+    let refused = schema.unenforced();
+    assert_eq!(refused.len(), 21);
+    let is_last = |reason: &str| reason.contains("too much memory");
+    assert!(!is_last(&refused[0].reason), "{}", refused[0]);
+    assert!(is_last(&refused[20].reason), "{}", refused[20]);
+}
+
+#[test]
 fn validators_are_compiled_at_the_first_check() {
     let document = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
     let foreign = build(document.clone()).unwrap();

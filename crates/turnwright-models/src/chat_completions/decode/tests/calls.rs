@@ -23,6 +23,17 @@ fn fragments_are_assigned_by_index() {
 }
 
 #[test]
+fn arguments_that_go_on_after_the_finish_reason_are_incomplete() {
+    let begun = calls(
+        json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"cents\": 1" } }]),
+    );
+    let rest = calls(json!([{ "index": 0, "function": { "arguments": "0}" } }]));
+    let events = [begun, finish("tool_calls"), rest, finish("tool_calls")];
+    assert!(!streamed(&events[..3]).is_complete());
+    assert!(streamed(&events).is_complete());
+}
+
+#[test]
 fn fragments_without_index_are_assigned_by_id() {
     let reply = streamed(&[
         calls(json!([{ "id": "a", "function": { "name": "f", "arguments": "{\"x\"" } }])),

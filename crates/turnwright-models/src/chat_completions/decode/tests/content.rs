@@ -190,7 +190,7 @@ fn output_after_the_finish_reason_makes_the_reply_incomplete() {
     assert!(!read(&[finish("stop"), call()], "").is_complete());
     assert!(!read(&[finish("stop"), delta(json!({ "content": "a" }))], "").is_complete());
     assert!(read(&[finish("stop"), delta(json!({ "content": "a" }))], done).is_complete());
-    // The end mark is not enough for a call that began after the finish reason. More of an earlier call may follow it.
+    // The end mark is not enough for a call that began after the finish reason. White space of an earlier call may follow it.
     assert!(!read(&[finish("stop"), call()], done).is_complete());
     let more = delta(json!({ "tool_calls": [{ "index": 0, "function": { "arguments": " " } }] }));
     assert!(read(&[call(), finish("stop"), more], done).is_complete());
