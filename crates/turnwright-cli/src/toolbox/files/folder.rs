@@ -1,28 +1,31 @@
 //! A directory that was opened once, and the paths below it.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
 use turnwright::ToolError;
 
+use super::dir::{Dir, Kind};
 use super::{is_hidden, one_name};
 use crate::exit::misuse;
+
+/// The most links that are followed in one path.
+const MAX_LINKS: usize = 40;
 
 /// A directory. Every path is resolved from here, step by step, and cannot leave it: not by `..`, not by an absolute path, not by
 /// a link, and not by a link that is swapped in between two checks.
 ///
-/// Only [`Folder::resolve`] follows links. [`Folder::file`] and [`Folder::dir`] open a resolved path and refuse links, so that
-/// the file that is opened is the one that was checked.
+/// Only [`Folder::resolve`] follows links. Everything else opens a path step by step and refuses links, so that the file that is
+/// opened is the one that was checked.
 #[derive(Clone)]
 pub(super) struct Folder(Arc<Dir>);
 
 impl Folder {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
+        let dir = Dir::open(path).map_err(|error| {
             let shown = path.display();
             misuse(format!(
                 "cannot read the directory `{shown}`: {error}. Select another one with --folder"
@@ -37,36 +40,63 @@ impl Folder {
     /// The path does not exist or leaves the directory, or a link leads to a hidden path. Policies and approvers see the path
     /// that was named, so a hidden file must be named by its own path.
     pub(super) fn resolve(&self, named: &str) -> Result<PathBuf, ToolError> {
-        let resolved = self.0.canonicalize(named);
+        let resolved = self.follow(Path::new(named));
         let resolved = resolved.map_err(|error| unreadable(named, &error))?;
-        let resolved = without_dots(&resolved);
         if is_hidden(&resolved.to_string_lossy()) && resolved != without_dots(Path::new(named)) {
             return Err(hidden_target(named, &resolved));
         }
         Ok(resolved)
     }
 
+    /// Follows the links of a path, step by step.
+    fn follow(&self, named: &Path) -> io::Result<PathBuf> {
+        let mut resolved = PathBuf::from(".");
+        let mut rest = named.to_owned();
+        let mut links = 0;
+        loop {
+            let mut steps = rest.components();
+            let Some(step) = steps.next() else {
+                return Ok(without_dots(&resolved));
+            };
+            let mut after = steps.as_path().to_owned();
+            let dir = self.dir(&resolved)?;
+            match step {
+                Component::CurDir => {}
+                Component::ParentDir if resolved != Path::new(".") => {
+                    resolved.pop();
+                }
+                Component::Normal(name) if dir.kind(name)? == Kind::Link => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(io::Error::other("too many links"));
+                    }
+                    after = dir.read_link(name)?.join(after);
+                }
+                Component::Normal(name) => resolved.push(name),
+                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+            }
+            rest = after;
+        }
+    }
+
     /// Opens a regular file for reading, by its resolved path. Pipes and devices are refused, because reading them may block.
-    pub(super) fn file(&self, path: &Path) -> io::Result<std::fs::File> {
+    pub(super) fn file(&self, path: &Path) -> io::Result<File> {
         let (dir, name) = self.parent(path)?;
         // Checked first, because opening some devices has effects.
-        ordinary(dir.symlink_metadata(&name)?.is_file())?;
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        without_waiting(&mut options);
-        let file = dir.open_with(&name, &options)?;
+        ordinary(dir.kind(name)? == Kind::File)?;
+        let file = dir.file(name)?;
         // Checked again, on the file that was opened.
         ordinary(file.metadata()?.is_file())?;
-        Ok(file.into_std())
+        Ok(file)
     }
 
     /// Opens a directory by its resolved path.
     pub(super) fn dir(&self, path: &Path) -> io::Result<Dir> {
-        let mut dir = self.0.try_clone()?;
+        let mut dir = self.0.dir(".".as_ref())?;
         for step in path.components() {
             match step {
                 Component::CurDir => {}
-                Component::Normal(name) => dir = dir.open_dir_nofollow(name)?,
+                Component::Normal(name) => dir = dir.dir(name)?,
                 _ => return Err(io::ErrorKind::PermissionDenied.into()),
             }
         }
@@ -76,14 +106,13 @@ impl Folder {
     /// Whether a resolved path is an ordinary file.
     pub(super) fn is_file(&self, path: &Path) -> bool {
         let found = self.parent(path);
-        let found = found.and_then(|(dir, name)| dir.symlink_metadata(name));
-        found.is_ok_and(|found| found.is_file())
+        let kind = found.and_then(|(dir, name)| dir.kind(name));
+        kind.is_ok_and(|kind| kind == Kind::File)
     }
 
-    fn parent(&self, path: &Path) -> io::Result<(Dir, PathBuf)> {
+    fn parent<'p>(&self, path: &'p Path) -> io::Result<(Dir, &'p OsStr)> {
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-        let above = path.parent().unwrap_or(Path::new("."));
-        Ok((self.dir(above)?, PathBuf::from(name)))
+        Ok((self.dir(path.parent().unwrap_or(path))?, name))
     }
 }
 
@@ -122,15 +151,6 @@ fn ordinary(is_file: bool) -> io::Result<()> {
         Err(io::ErrorKind::InvalidInput.into())
     }
 }
-
-#[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) {
-    use cap_std::fs::OpenOptionsExt as _;
-    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-}
-
-#[cfg(not(unix))]
-fn without_waiting(_: &mut OpenOptions) {}
 
 /// The error for a path that cannot be read.
 pub(super) fn unreadable(path: &str, error: &io::Error) -> ToolError {

@@ -9,9 +9,10 @@ use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
+use super::dir::Kind;
 use super::folder::Folder;
 use super::one_name;
-use super::walk::{Kind, Walk, Wanted};
+use super::walk::{Walk, Wanted};
 
 /// The most lines of a result.
 const MOST: usize = 1_000;

@@ -1,5 +1,6 @@
 //! Tools for the files in one directory. No path and no link leads out of it.
 
+mod dir;
 mod folder;
 mod gitignore;
 mod list_files;

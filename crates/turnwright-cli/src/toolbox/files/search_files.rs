@@ -13,8 +13,9 @@ use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
+use super::dir::Kind;
 use super::folder::Folder;
-use super::walk::{Kind, Walk, Wanted};
+use super::walk::{Walk, Wanted};
 use crate::toolbox::content::shortened;
 
 /// The most bytes of a file that are searched.

@@ -4,9 +4,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
 use turnwright::ToolError;
 
+use super::dir::Kind;
 use super::folder::{Folder, unreadable};
 use super::gitignore::Rules;
 
@@ -59,15 +59,6 @@ pub(super) struct Found {
     /// Relative to the directory.
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Folder,
-    Link,
-    /// A pipe, a device, a socket.
-    Other,
 }
 
 struct Waiting {
@@ -131,16 +122,17 @@ impl<'f> Walk<'f> {
     fn enter(&mut self, path: &Path, depth: usize, rules: &AllRules) -> io::Result<()> {
         let rules = self.with_rules_of(path, rules);
         let mut found = Vec::new();
-        for (name, kind) in names(&self.folder.dir(path)?)? {
+        for (name, kind) in self.folder.dir(path)?.entries()? {
             if self.seen >= MAX_SEEN {
                 self.is_truncated = true;
                 break;
             }
             self.seen += 1;
+            let name = name.to_string_lossy();
             let path = if path == Path::new(".") {
-                PathBuf::from(&name)
+                PathBuf::from(&*name)
             } else {
-                path.join(&name)
+                path.join(&*name)
             };
             if self.is_wanted(&path, &name, kind, &rules) {
                 found.push(Found { path, kind });
@@ -217,19 +209,4 @@ impl Iterator for Walk<'_> {
         }
         Some(next.found)
     }
-}
-
-/// The entries of a directory. Names that are not UTF-8 are converted lossily.
-fn names(dir: &Dir) -> io::Result<impl Iterator<Item = (String, Kind)>> {
-    let entries = dir.entries()?;
-    Ok(entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        let kind = match entry.file_type().ok()? {
-            kind if kind.is_symlink() => Kind::Link,
-            kind if kind.is_dir() => Kind::Folder,
-            kind if kind.is_file() => Kind::File,
-            _ => Kind::Other,
-        };
-        Some((entry.file_name().to_string_lossy().into_owned(), kind))
-    }))
 }
