@@ -10,7 +10,12 @@ mod responses;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use turnwright_core::schema::{RepairKind, Schema};
 
 use super::protocol::Protocol;
 use super::state::{self, server_of};
@@ -69,12 +74,18 @@ pub(super) fn check_as(
     known: &Known<'_>,
 ) -> Checked {
     let body = request.json().unwrap_or_default();
+    match protocol {
+        Protocol::Anthropic => anthropic::check_head(request, &body)?,
+        Protocol::Gemini => gemini::check_head(request)?,
+        _ => {}
+    }
+    shape(protocol, &body)?;
     let body = Place::root(&body);
     match protocol {
         Protocol::ChatCompletions => chat_completions::check(&body),
         Protocol::Responses => responses::check(&body, known),
-        Protocol::Anthropic => anthropic::check(request, &body, known),
-        Protocol::Gemini => gemini::check(request, &body, known),
+        Protocol::Anthropic => anthropic::check(&body, known),
+        Protocol::Gemini => gemini::check(&body, known),
         Protocol::Ollama => ollama::check(&body),
     }
 }
@@ -88,23 +99,92 @@ fn must(holds: bool, message: impl Display) -> Checked {
     }
 }
 
-/// Checks the name of a tool or the id of a call: letters, digits, `_` and `-`.
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    !name.is_empty() && name.chars().all(plain)
+/// Checks the shape of a body: fields, types and names, by the JSON Schema of its protocol. A `null` counts as no field.
+fn shape(protocol: Protocol, body: &Value) -> Checked {
+    static SHAPES: LazyLock<HashMap<Protocol, Schema>> = LazyLock::new(|| {
+        let read = |(protocol, text)| Some((protocol, Schema::from_json(text).ok()?));
+        SOURCES.into_iter().filter_map(read).collect()
+    });
+    let Some(schema) = SHAPES.get(&protocol) else {
+        return Ok(());
+    };
+    let problem = |pointer: &str, message: &str| {
+        let place = pointer.trim_start_matches('/').replace('/', ".");
+        Err((400, format!("{place}: {message}")))
+    };
+    let allowed = [RepairKind::NullAsAbsent, RepairKind::Integer];
+    match schema.check(body.clone()) {
+        Err(invalid) => match invalid.faults().first() {
+            Some(fault) => problem(&fault.pointer, &fault.message),
+            None => problem("", "invalid"),
+        },
+        Ok(checked) => {
+            let mut repairs = checked.repairs().iter();
+            match repairs.find(|repair| !allowed.contains(&repair.kind)) {
+                Some(repair) => problem(&repair.pointer, "a value of another type is required"),
+                None => Ok(()),
+            }
+        }
+    }
 }
 
-/// Checks the names of tools: plain, at most this long, and each only once.
-fn tool_names(names: &[&str], longest: usize) -> Checked {
-    for (index, name) in names.iter().enumerate() {
-        must(
-            is_plain(name) && name.len() <= longest,
-            format_args!("tools.{index}.name: `{name}` is not a valid name"),
+const SOURCES: [(Protocol, &str); 5] = [
+    (
+        Protocol::ChatCompletions,
+        include_str!("shapes/chat_completions.json"),
+    ),
+    (Protocol::Responses, include_str!("shapes/responses.json")),
+    (Protocol::Anthropic, include_str!("shapes/anthropic.json")),
+    (Protocol::Gemini, include_str!("shapes/gemini.json")),
+    (Protocol::Ollama, include_str!("shapes/ollama.json")),
+];
+
+/// Checks that each tool has a name of its own, and returns the names.
+fn tool_names<'a>(tools: impl Iterator<Item = Place<'a>>) -> Checked<Vec<&'a str>> {
+    let mut names = Vec::new();
+    for tool in tools.filter(|tool| tool.has("name")) {
+        let name = tool.text("name");
+        tool.must(
+            !names.contains(&name),
+            format_args!("tool names must be unique, and `{name}` is not"),
         )?;
-        must(
-            names.iter().take(index).all(|other| other != name),
-            format_args!("tools: tool names must be unique, and `{name}` is not"),
-        )?;
+        names.push(name);
     }
-    Ok(())
+    Ok(names)
+}
+
+/// The calls that have no result yet, in their order.
+#[derive(Default)]
+struct OpenCalls<'a>(VecDeque<&'a str>);
+
+impl<'a> OpenCalls<'a> {
+    fn call(&mut self, call: &Place<'a>, id: &'a str) -> Checked {
+        call.must(
+            !self.0.contains(&id),
+            format_args!("the id `{id}` is used twice"),
+        )?;
+        self.0.push_back(id);
+        Ok(())
+    }
+
+    fn result(&mut self, result: &Place<'a>, id: &str) -> Checked {
+        let due = self.0.pop_front().ok_or_else(|| {
+            result.problem(format_args!(
+                "the result of `{id}` does not follow its call, or was there already"
+            ))
+        })?;
+        result.must(
+            due == id,
+            format_args!("results must be in the order of their calls: `{due}` is due, not `{id}`"),
+        )
+    }
+
+    /// Checks that each call has its result.
+    fn answered(&self) -> Checked {
+        let open = Vec::from_iter(self.0.iter().copied()).join(", ");
+        must(
+            self.0.is_empty(),
+            format_args!("these calls have no results directly after them: {open}"),
+        )
+    }
 }

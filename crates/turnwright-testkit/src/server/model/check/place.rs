@@ -48,48 +48,18 @@ impl<'a> Place<'a> {
 
     /// Returns the field `type`.
     pub(super) fn kind(&self) -> &'a str {
-        self.str("type").unwrap_or_default()
+        self.text("type")
     }
 
-    /// Returns a field that must be a string.
-    pub(super) fn text(&self, name: &str) -> Checked<&'a str> {
-        let problem = || self.at(name).problem("a string is required");
-        self.str(name).ok_or_else(problem)
-    }
-
-    /// Returns a field that must be an object.
-    pub(super) fn object(&self, name: &str) -> Checked<Self> {
-        let place = self.at(name);
-        place.must(place.value.is_object(), "an object is required")?;
-        Ok(place)
-    }
-
-    /// Returns the items of a field that must be a list.
-    pub(super) fn list(&self, name: &str) -> Checked<Vec<Self>> {
-        let place = self.at(name);
-        place.must(place.value.is_array(), "an array is required")?;
-        Ok(place.items().collect())
-    }
-
-    /// Returns the items of an optional list.
-    pub(super) fn optional(&self, name: &str) -> Checked<Vec<Self>> {
-        self.get(name)
-            .map_or_else(|| Ok(Vec::new()), |_| self.list(name))
+    /// Returns a field that is a string.
+    pub(super) fn text(&self, name: &str) -> &'a str {
+        self.str(name).unwrap_or_default()
     }
 
     /// Returns the items of a list; nothing of another value.
     pub(super) fn items(&self) -> impl Iterator<Item = Place<'a>> {
         let items = self.value.as_array().into_iter().flatten().enumerate();
         items.map(|(index, item)| self.below(index, item))
-    }
-
-    /// Rejects fields that the protocol does not have.
-    pub(super) fn known_fields(&self, names: &[&str]) -> Checked {
-        let mut fields = self.value.as_object().into_iter().flatten();
-        match fields.find(|(name, _)| !names.contains(&name.as_str())) {
-            Some((name, _)) => Err(self.problem(format_args!("unknown field `{name}`"))),
-            None => Ok(()),
-        }
     }
 
     /// Rejects the request with this message about the place unless the condition holds.

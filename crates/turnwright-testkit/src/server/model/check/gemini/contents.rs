@@ -7,26 +7,6 @@ use crate::server::model::check::{Checked, Known, must};
 use crate::server::model::gemini::{SIGNATURE, about_call};
 use crate::server::model::state;
 
-/// What a part can be, and who can send it.
-const DATA: [(&str, &[&str]); 9] = [
-    ("text", &["user", "model"]),
-    ("functionCall", &["model"]),
-    ("functionResponse", &["user"]),
-    ("inlineData", &["user", "model"]),
-    ("fileData", &["user"]),
-    ("executableCode", &["model"]),
-    ("codeExecutionResult", &["model"]),
-    ("toolCall", &["model"]),
-    ("toolResponse", &["model"]),
-];
-/// What a part can have beside that.
-const BESIDE: [&str; 5] = [
-    "thought",
-    "thoughtSignature",
-    "videoMetadata",
-    "mediaResolution",
-    "partMetadata",
-];
 /// The documented signatures for calls that came from elsewhere.
 const PLACEHOLDERS: [&str; 2] = [
     "context_engineering_is_the_way_to_go",
@@ -34,23 +14,23 @@ const PLACEHOLDERS: [&str; 2] = [
 ];
 
 pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
-    let contents = body.list("contents")?;
-    must(!contents.is_empty(), "contents: contents is not specified")?;
+    let contents: Vec<_> = body.at("contents").items().collect();
     let current = current_turn(&contents);
     // The calls of the content before.
     let mut open: Vec<Place<'_>> = Vec::new();
     for (index, content) in contents.iter().enumerate() {
-        content.known_fields(&["role", "parts"])?;
         let due = if index % 2 == 0 { "user" } else { "model" };
-        let role = content.text("role")?;
+        let role = content.text("role");
         content.must(
             role == due,
             format_args!("role: `{due}` is due, not `{role}`: contents must alternate"),
         )?;
-        let parts = content.list("parts")?;
-        content.must(!parts.is_empty(), "parts: must not be empty")?;
-        for part in &parts {
-            self::part(part, role, known)?;
+        let parts: Vec<_> = content.at("parts").items().collect();
+        for part in parts.iter().filter(|part| part.has("thoughtSignature")) {
+            let checked = signature(part, part.text("thoughtSignature"), known);
+            checked.map_err(|why| {
+                part.problem(format_args!("Thought signature is not valid: {why}"))
+            })?;
         }
         if role == "user" {
             results(content, &parts, &open)?;
@@ -81,31 +61,6 @@ fn current_turn(contents: &[Place<'_>]) -> usize {
     contents.iter().rposition(asks).unwrap_or(0)
 }
 
-fn part(part: &Place<'_>, role: &str, known: &Known<'_>) -> Checked {
-    let names: Vec<&str> = DATA.iter().map(|(name, _)| *name).chain(BESIDE).collect();
-    part.known_fields(&names)?;
-    let data: Vec<_> = DATA.iter().filter(|(name, _)| part.has(name)).collect();
-    let [(data, roles)] = data.as_slice() else {
-        let message = "data: required oneof field 'data' must have one initialized field";
-        return Err(part.problem(message));
-    };
-    part.must(
-        roles.contains(&role),
-        format_args!("`{data}` does not fit the role `{role}`"),
-    )?;
-    if let Some(call) = part.get("functionCall") {
-        call.text("name")?;
-        if call.has("args") {
-            call.object("args")?;
-        }
-    }
-    if !part.has("thoughtSignature") {
-        return Ok(());
-    }
-    let checked = signature(part, part.text("thoughtSignature")?, known);
-    checked.map_err(|why| part.problem(format_args!("Thought signature is not valid: {why}")))
-}
-
 fn is_thought(part: &Place<'_>) -> bool {
     part.at("thought").value == &Value::Bool(true)
 }
@@ -119,7 +74,7 @@ fn signature(part: &Place<'_>, signature: &str, known: &Known<'_>) -> Result<(),
         let args = call
             .get("args")
             .map_or_else(|| json!({}), |args| args.value.clone());
-        let about = about_call(call.str("name").unwrap_or_default(), &args);
+        let about = about_call(call.text("name"), &args);
         known.state(SIGNATURE, signature, &about.each_ref().map(String::as_str))
     } else if part.has("text") && !is_thought(part) {
         known.state(SIGNATURE, signature, &["text"])
@@ -174,7 +129,6 @@ fn results(content: &Place<'_>, parts: &[Place<'_>], open: &[Place<'_>]) -> Chec
                 ),
             )?;
         }
-        result.object("response")?;
     }
     let mut others = parts.iter().skip(results.len());
     content.must(

@@ -1,11 +1,9 @@
 //! The items of the input.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 
 use crate::server::model::check::place::Place;
-use crate::server::model::check::{Checked, Known, must};
+use crate::server::model::check::{Checked, Known, OpenCalls, must};
 use crate::server::model::responses::{ENCRYPTED, MESSAGE, about_message, about_reasoning};
 
 /// The state of a walk over the items.
@@ -15,8 +13,7 @@ struct Walk<'a> {
     stateless: bool,
     /// Calls of earlier responses are on the server.
     continues: bool,
-    /// The calls that have no result yet, in their order.
-    open: VecDeque<&'a str>,
+    open: OpenCalls<'a>,
     /// Whether some of these calls have results: no further call may come between.
     answering: bool,
     /// All calls.
@@ -32,7 +29,7 @@ pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
         known,
         stateless: body.at("store").value == &Value::Bool(false),
         continues: body.str("previous_response_id").is_some(),
-        open: VecDeque::new(),
+        open: OpenCalls::default(),
         answering: false,
         calls: Vec::new(),
         reasoned: None,
@@ -42,7 +39,7 @@ pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
         walk.item(&item)?;
     }
     walk.followed()?;
-    walk.answered()
+    walk.open.answered()
 }
 
 impl<'a> Walk<'a> {
@@ -52,21 +49,20 @@ impl<'a> Walk<'a> {
             "" if item.has("role") => "message",
             kind => kind,
         };
-        item.must(!kind.is_empty(), "type: Missing required parameter")?;
         let of_user = kind == "message" && item.str("role") != Some("assistant");
         if of_user || kind == "function_call_output" {
             self.followed()?;
         }
         self.waiting = None;
         if !matches!(kind, "function_call" | "function_call_output") {
-            self.answered()?;
+            self.open.answered()?;
         }
         match kind {
             "function_call" => self.call(item),
             "function_call_output" => self.result(item),
             "message" => self.message(item),
             "reasoning" => self.reasoning(item),
-            "item_reference" => self.stored(item.text("id")?),
+            "item_reference" => self.stored(item.text("id")),
             // The server's own tools, and what it may add to them.
             _ => Ok(()),
         }
@@ -80,15 +76,6 @@ impl<'a> Walk<'a> {
             format_args!(
                 "Item '{id}' of type 'reasoning' was provided without its required following item."
             ),
-        )
-    }
-
-    /// Checks that each call has its result.
-    fn answered(&self) -> Checked {
-        let id = self.open.front().copied().unwrap_or_default();
-        must(
-            self.open.is_empty(),
-            format_args!("No tool output found for function call {id}."),
         )
     }
 
@@ -109,9 +96,7 @@ impl<'a> Walk<'a> {
     }
 
     fn call(&mut self, item: &Place<'a>) -> Checked {
-        let id = item.text("call_id")?;
-        item.text("name")?;
-        item.text("arguments")?;
+        let id = item.text("call_id");
         item.must(
             !self.calls.contains(&id),
             format_args!("duplicate function call {id}"),
@@ -122,63 +107,32 @@ impl<'a> Walk<'a> {
             let (number, _) = reasoned.split_once('_').unwrap_or_default();
             self.needs_reasoning(own, number)?;
         }
-        if self.answering {
-            self.answered()?;
+        if std::mem::take(&mut self.answering) {
+            self.open.answered()?;
         }
-        self.answering = false;
         self.calls.push(id);
-        self.open.push_back(id);
-        Ok(())
+        self.open.call(item, id)
     }
 
     fn result(&mut self, item: &Place<'a>) -> Checked {
-        let id = item.text("call_id")?;
-        let output = item.at("output");
-        output.must(
-            output.value.is_string() || output.value.is_array(),
-            "a string or a list is required",
-        )?;
+        let id = item.text("call_id");
         if self.continues && !self.calls.contains(&id) {
             return Ok(());
         }
         self.answering = true;
-        let due = self.open.pop_front().ok_or_else(|| {
-            item.problem(format_args!(
-                "No tool call found for function call output with call_id {id}."
-            ))
-        })?;
-        item.must(
-            due == id,
-            format_args!("results must be in the order of their calls: {due} is due, not {id}"),
-        )
+        self.open.result(item, id)
     }
 
     fn message(&self, item: &Place<'a>) -> Checked {
-        let parts: &[&str] = match item.text("role")? {
-            "assistant" => &["output_text", "refusal"],
-            "user" | "system" | "developer" => {
-                &["input_text", "input_image", "input_file", "input_audio"]
-            }
-            role => return Err(item.problem(format_args!("role: Invalid value: '{role}'"))),
+        let Some(id) = item.str("id") else {
+            return Ok(());
         };
         let content = item.at("content");
-        content.must(
-            content.value.is_string() || content.value.is_array(),
-            "a string or a list is required",
-        )?;
         let mut text = content.value.as_str().unwrap_or_default().to_owned();
         for part in content.items() {
-            let kind = part.text("type")?;
-            part.must(
-                parts.contains(&kind),
-                format_args!("Invalid value: '{kind}'. Supported values are: {parts:?}"),
-            )?;
             text.extend(part.str("text").into_iter().chain(part.str("refusal")));
         }
-        match item.str("id") {
-            Some(id) => self.message_id(item, id, &text),
-            None => Ok(()),
-        }
+        self.message_id(item, id, &text)
     }
 
     /// Checks that a message with an id is the one that the server sent, with its phase.
@@ -206,12 +160,10 @@ impl<'a> Walk<'a> {
     }
 
     fn reasoning(&mut self, item: &Place<'a>) -> Checked {
-        let id = item.text("id")?;
+        let id = item.text("id");
         let number = self.own(item, "rs", id)?;
-        let mut summary = String::new();
-        for part in item.list("summary")? {
-            summary.push_str(part.text("text")?);
-        }
+        let summary = item.at("summary");
+        let summary: String = summary.items().map(|part| part.text("text")).collect();
         if let Some(state) = item.str("encrypted_content") {
             let about = about_reasoning(id, &summary);
             let checked = self.known.state(ENCRYPTED, state, &about);

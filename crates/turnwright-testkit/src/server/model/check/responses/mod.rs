@@ -7,73 +7,14 @@ use serde_json::Value;
 use super::place::Place;
 use super::{Checked, Known, must, tool_names};
 
-const FIELDS: [&str; 29] = [
-    "background",
-    "context_management",
-    "conversation",
-    "include",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "max_tool_calls",
-    "metadata",
-    "model",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "reasoning",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_logprobs",
-    "top_p",
-    "truncation",
-];
-
 pub(super) fn check(body: &Place<'_>, known: &Known<'_>) -> Checked {
-    body.known_fields(&FIELDS)?;
-    body.text("model")?;
-    tools(body)?;
-    if let Some(id) = body.str("previous_response_id") {
-        must(
-            id.starts_with(&format!("resp_{}_", known.server)),
-            format_args!("Previous response with id '{id}' not found."),
-        )?;
-    }
-    let input = body.at("input");
-    match input.value {
-        Value::String(_) => Ok(()),
-        Value::Array(items) if !items.is_empty() => items::check(body, known),
-        _ => must(false, "Missing required parameter: 'input'."),
-    }
-}
-
-fn tools(body: &Place<'_>) -> Checked {
-    let mut names = Vec::new();
-    for tool in body.optional("tools")? {
-        if tool.text("type")? != "function" {
-            continue;
-        }
-        names.push(tool.text("name")?);
-        let strict = tool.at("strict");
-        strict.must(
-            strict.value.is_boolean(),
-            "must be sent: without it the server rewrites the schema",
-        )?;
-        if strict.value == &Value::Bool(true) {
+    let is_function = |tool: &Place<'_>| tool.kind() == "function";
+    let names = tool_names(body.at("tools").items().filter(is_function))?;
+    for tool in body.at("tools").items() {
+        if tool.at("strict").value == &Value::Bool(true) {
             closed(&tool.at("parameters"))?;
         }
     }
-    tool_names(&names, 64)?;
     let chosen = body.at("tool_choice").str("name");
     must(
         chosen.is_none_or(|name| names.contains(&name)),
@@ -81,7 +22,14 @@ fn tools(body: &Place<'_>) -> Checked {
             "Tool choice '{}' not found in 'tools' parameter.",
             chosen.unwrap_or_default()
         ),
-    )
+    )?;
+    if let Some(id) = body.str("previous_response_id") {
+        must(
+            id.starts_with(&format!("resp_{}_", known.server)),
+            format_args!("Previous response with id '{id}' not found."),
+        )?;
+    }
+    items::check(body, known)
 }
 
 /// Checks that each object of a strict schema is closed and requires all of its properties.

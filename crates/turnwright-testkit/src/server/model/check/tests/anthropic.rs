@@ -13,30 +13,27 @@ fn invalid_messages_are_rejected() {
             ("first message must use the \"user\" role", |body| {
                 drop(body["messages"].as_array_mut().unwrap().remove(0));
             }),
-            ("Input should be 'user' or 'assistant'", |body| {
+            ("messages.2.role", |body| {
                 body["messages"][2]["role"] = json!("tool");
             }),
-            ("non-empty content", |body| {
+            ("messages.0.content", |body| {
                 body["messages"][0]["content"] = json!("");
             }),
-            ("text content blocks must be non-empty", |body| {
+            ("messages.0.content.0.text", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "text", "text": " " }]);
             }),
-            ("text content blocks must be non-empty", |body| {
+            ("messages.2.content.0.content.0.text", |body| {
                 body["messages"][2]["content"][0]["content"] =
                     json!([{ "type": "text", "text": "" }]);
             }),
-            ("without `tool_result` blocks: toolu_0_1", |body| {
+            ("no results directly after them: toolu_0_1", |body| {
                 drop(body["messages"][2]["content"].as_array_mut().unwrap().pop());
             }),
-            (
-                "`tool_use` ids were found without `tool_result` blocks immediately after",
-                |body| {
-                    drop(body["messages"].as_array_mut().unwrap().pop());
-                },
-            ),
+            ("no results directly after them: again", |body| {
+                drop(body["messages"].as_array_mut().unwrap().pop());
+            }),
             // The results in two messages.
-            ("without `tool_result` blocks: toolu_0_1", |body| {
+            ("no results directly after them: toolu_0_1", |body| {
                 let second = body["messages"][2]["content"].as_array_mut().unwrap().pop();
                 let message = json!({ "role": "user", "content": [second] });
                 body["messages"].as_array_mut().unwrap().insert(3, message);
@@ -54,16 +51,16 @@ fn invalid_messages_are_rejected() {
                     .unwrap()
                     .insert(0, text);
             }),
-            ("unexpected `tool_use_id`", |body| {
+            ("`toolu_0_0` is due, not `toolu_x`", |body| {
                 body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_x");
             }),
-            ("should match pattern", |body| {
+            ("messages.1.content.1.id", |body| {
                 body["messages"][1]["content"][1]["id"] = json!("call:1");
             }),
-            ("valid dictionary", |body| {
+            ("messages.1.content.1.input", |body| {
                 body["messages"][1]["content"][1]["input"] = json!("{}");
             }),
-            ("unexpected block `image`", |body| {
+            ("messages.1.content.3.type", |body| {
                 body["messages"][1]["content"]
                     .as_array_mut()
                     .unwrap()
@@ -104,7 +101,7 @@ fn invalid_thinking_is_rejected() {
             ("other content than it was issued for", |body| {
                 body["messages"][1]["content"][0]["thinking"] = json!("I did look.");
             }),
-            ("signature: a string", |body| {
+            ("messages.1.content.0.signature", |body| {
                 drop(
                     body["messages"][1]["content"][0]
                         .as_object_mut()
@@ -125,7 +122,7 @@ fn invalid_thinking_is_rejected() {
             ("forces tool use", |body| {
                 body["tool_choice"] = json!({ "type": "any" });
             }),
-            ("at least 1024", |body| {
+            ("less than `max_tokens`", |body| {
                 body["thinking"]["budget_tokens"] = json!(4096);
             }),
         ],
@@ -137,22 +134,22 @@ fn other_invalid_fields_are_rejected() {
     assert_rejected(
         Protocol::Anthropic,
         &[
-            ("max_tokens: Field required", |body| {
+            ("max_tokens: is required", |body| {
                 drop(body.as_object_mut().unwrap().remove("max_tokens"));
             }),
-            ("unknown field `max_output_tokens`", |body| {
+            ("max_output_tokens: is not a known property", |body| {
                 body["max_output_tokens"] = json!(1);
             }),
-            ("text content blocks must be non-empty", |body| {
+            ("system.0.text", |body| {
                 body["system"][0]["text"] = json!("");
             }),
-            ("input_schema.type: Field required", |body| {
+            ("input_schema.type: is required", |body| {
                 body["tools"][0]["input_schema"] = json!({});
             }),
-            ("Input should be 'object'", |body| {
+            ("tools.0.input_schema.type: must be", |body| {
                 body["tools"][0]["input_schema"]["type"] = json!("string");
             }),
-            ("at the top level", |body| {
+            ("tools.0.input_schema", |body| {
                 body["tools"][0]["input_schema"]["anyOf"] = json!([]);
             }),
             ("not found in provided tools", |body| {

@@ -9,11 +9,13 @@ fn invalid_requests_are_rejected() {
         Protocol::ChatCompletions,
         &[
             ("model", |body| body["model"] = json!(null)),
-            ("too short", |body| body["messages"] = json!([])),
-            ("invalid value `function`", |body| {
+            ("messages: must be at least 1 item", |body| {
+                body["messages"] = json!([])
+            }),
+            ("messages.0.role", |body| {
                 body["messages"][0]["role"] = json!("function");
             }),
-            ("invalid part `input_text`", |body| {
+            ("messages.0.content.0.type", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "input_text", "text": "a" }]);
             }),
             ("arguments: not JSON", |body| {
@@ -23,17 +25,17 @@ fn invalid_requests_are_rejected() {
                 body["messages"][1]["tool_calls"][1]["id"] =
                     body["messages"][1]["tool_calls"][0]["id"].clone();
             }),
-            ("did not have response messages: call_0_1", |body| {
+            ("no results directly after them: call_0_1", |body| {
                 body["messages"].as_array_mut().unwrap().remove(3);
             }),
-            ("did not have response messages: again", |body| {
+            ("no results directly after them: again", |body| {
                 body["messages"].as_array_mut().unwrap().pop();
             }),
-            ("was answered already", |body| {
+            ("`call_0_1` is due, not `call_0_0`", |body| {
                 let again = body["messages"][2].clone();
                 body["messages"].as_array_mut().unwrap().insert(3, again);
             }),
-            ("must be a response to a preceding message", |body| {
+            ("the result of `x` does not follow its call", |body| {
                 body["messages"].as_array_mut().unwrap().insert(
                     0,
                     json!({
@@ -41,7 +43,7 @@ fn invalid_requests_are_rejected() {
                     }),
                 );
             }),
-            ("expected `content` or `tool_calls`", |body| {
+            ("messages.6", |body| {
                 body["messages"]
                     .as_array_mut()
                     .unwrap()
@@ -50,7 +52,7 @@ fn invalid_requests_are_rejected() {
             ("names must be unique", |body| {
                 body["tools"][1] = body["tools"][0].clone();
             }),
-            ("not a valid name", |body| {
+            ("tools.0.function.name", |body| {
                 body["tools"][0]["function"]["name"] = json!("a b");
             }),
         ],

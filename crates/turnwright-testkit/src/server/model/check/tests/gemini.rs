@@ -10,14 +10,19 @@ fn invalid_requests_are_rejected() {
     assert_rejected(
         Protocol::Gemini,
         &[
-            ("unknown field `messages`", |body| {
+            ("messages: is not a known property", |body| {
                 body["messages"] = json!([]);
             }),
-            ("unknown field `max_output_tokens`", |body| {
-                body["generationConfig"] = json!({ "max_output_tokens": 1 });
+            (
+                "generationConfig.max_output_tokens: is not a known property",
+                |body| {
+                    body["generationConfig"] = json!({ "max_output_tokens": 1 });
+                },
+            ),
+            ("contents: must be at least 1 item", |body| {
+                body["contents"] = json!([])
             }),
-            ("not specified", |body| body["contents"] = json!([])),
-            ("must alternate", |body| {
+            ("contents.0.role", |body| {
                 body["contents"][0]["role"] = json!("assistant");
             }),
             ("must alternate", |body| {
@@ -29,15 +34,18 @@ fn invalid_requests_are_rejected() {
             ("must be the user's", |body| {
                 drop(body["contents"].as_array_mut().unwrap().pop());
             }),
-            ("required oneof field", |body| {
+            ("contents.0.parts.0", |body| {
                 body["contents"][0]["parts"][0] = json!({});
             }),
-            ("required oneof field", |body| {
+            ("contents.0.parts.0", |body| {
                 body["contents"][0]["parts"][0]["inlineData"] = json!({});
             }),
-            ("does not fit the role `user`", |body| {
-                body["contents"][0]["parts"][0] = json!({ "functionCall": { "name": "look" } });
-            }),
+            (
+                "contents.0.parts.0.functionCall: is not a known property",
+                |body| {
+                    body["contents"][0]["parts"][0] = json!({ "functionCall": { "name": "look" } });
+                },
+            ),
             ("number of function response parts", |body| {
                 drop(body["contents"][2]["parts"].as_array_mut().unwrap().pop());
             }),
@@ -50,7 +58,7 @@ fn invalid_requests_are_rejected() {
             ("the id of a function response", |body| {
                 body["contents"][2]["parts"][0]["functionResponse"]["id"] = json!("made-up");
             }),
-            ("an object is required", |body| {
+            ("contents.2.parts.0.functionResponse.response", |body| {
                 body["contents"][2]["parts"][0]["functionResponse"]["response"] = json!("42");
             }),
             ("before other parts", |body| {
@@ -63,11 +71,11 @@ fn invalid_requests_are_rejected() {
                 let declaration = &mut body["tools"][0]["functionDeclarations"][0];
                 declaration["parameters"] = declaration["parametersJsonSchema"].clone();
             }),
-            ("the type must be `object`", |body| {
+            ("parametersJsonSchema.type", |body| {
                 body["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"] =
                     json!({ "type": "string" });
             }),
-            ("invalid value `any`", |body| {
+            ("functionCallingConfig.mode", |body| {
                 body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "any" } });
             }),
             ("is not allowed here", |body| {

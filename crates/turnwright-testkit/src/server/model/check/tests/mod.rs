@@ -131,7 +131,7 @@ fn rejected_requests_take_no_reply_and_are_answered_in_the_form_of_the_protocol(
     let played = player.answer(&conversation.request());
     let body = conversation::body_of(&played.answer);
     assert!(
-        body["error"].as_str().unwrap().contains("`stream`"),
+        body["error"].as_str().unwrap().contains("stream:"),
         "{body}"
     );
 }

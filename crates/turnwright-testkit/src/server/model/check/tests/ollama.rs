@@ -8,16 +8,16 @@ fn invalid_requests_are_rejected() {
     assert_rejected(
         Protocol::Ollama,
         &[
-            ("`stream` must be sent", |body| {
+            ("stream: is required", |body| {
                 drop(body.as_object_mut().unwrap().remove("stream"));
             }),
-            ("unknown role `developer`", |body| {
+            ("messages.0.role", |body| {
                 body["messages"][0]["role"] = json!("developer");
             }),
-            ("content: a string", |body| {
+            ("messages.0.content", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "text" }]);
             }),
-            ("an object is required", |body| {
+            ("messages.1.tool_calls.0.function.arguments", |body| {
                 body["messages"][1]["tool_calls"][0]["function"]["arguments"] = json!("{}");
             }),
             ("the result of `now` where that of `look` is due", |body| {
@@ -46,7 +46,7 @@ fn invalid_requests_are_rejected() {
                         .remove("tool_call_id"),
                 );
             }),
-            ("Base64", |body| {
+            ("messages.0.images.0", |body| {
                 body["messages"][0]["images"] = json!(["data:image/png;base64,AA"]);
             }),
         ],

@@ -15,10 +15,7 @@ const STRICTER: [(Protocol, &[&str]); 5] = [
     // Extensions of other servers than OpenAI's.
     (
         Protocol::ChatCompletions,
-        &[
-            "invalid part `document_url`",
-            "invalid part `image_url` for tool",
-        ],
+        &["(got \"document_url\")", "(got \"image_url\")"],
     ),
     // Ids and ciphertexts were removed from the recordings. One client did not send `strict`.
     (
@@ -26,7 +23,7 @@ const STRICTER: [(Protocol, &[&str]); 5] = [
         &[
             "not issued by this server",
             "not found",
-            "strict: must be sent",
+            "strict: is required",
         ],
     ),
     // One conversation starts with a call.
@@ -41,7 +38,7 @@ const STRICTER: [(Protocol, &[&str]); 5] = [
         Protocol::Gemini,
         &[
             "contents must alternate",
-            "`allowed_function_names`",
+            "allowed_function_names: is not a known property",
             "not issued by this server",
             "did not come with this part",
             "missing a thought_signature",

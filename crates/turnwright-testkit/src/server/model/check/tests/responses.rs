@@ -11,32 +11,32 @@ fn invalid_items_are_rejected() {
     assert_rejected(
         Protocol::Responses,
         &[
-            ("Missing required parameter: 'input'", |body| {
+            ("input: must be at least 1 item", |body| {
                 body["input"] = json!([]);
             }),
-            ("Invalid value: 'tool'", |body| {
+            ("input.0.role", |body| {
                 body["input"][0]["role"] = json!("tool");
             }),
-            ("Invalid value: 'text'", |body| {
+            ("input.0.content.0.type", |body| {
                 body["input"][0]["content"] = json!([{ "type": "text", "text": "a" }]);
             }),
-            ("No tool output found for function call call_0_1", |body| {
+            ("no results directly after them: call_0_1", |body| {
                 drop(body["input"].as_array_mut().unwrap().remove(5));
             }),
-            ("No tool output found for function call again", |body| {
+            ("no results directly after them: again", |body| {
                 drop(body["input"].as_array_mut().unwrap().pop());
             }),
             ("in the order of their calls", |body| {
                 body["input"].as_array_mut().unwrap().swap(4, 5);
             }),
-            ("No tool call found", |body| {
+            ("does not follow its call", |body| {
                 let again = body["input"][5].clone();
                 body["input"].as_array_mut().unwrap().insert(6, again);
             }),
             ("duplicate function call", |body| {
                 body["input"][3]["call_id"] = body["input"][2]["call_id"].clone();
             }),
-            ("arguments: a string", |body| {
+            ("input.2.arguments", |body| {
                 body["input"][2]["arguments"] = json!({});
             }),
             ("'fc_elsewhere_0_0' was not issued", |body| {
@@ -84,7 +84,7 @@ fn invalid_reasoning_is_rejected() {
             ("'rs_elsewhere_0' was not issued", |body| {
                 body["input"][1]["id"] = json!("rs_elsewhere_0");
             }),
-            ("summary: an array", |body| {
+            ("input.1.summary", |body| {
                 drop(body["input"][1].as_object_mut().unwrap().remove("summary"));
             }),
         ],
@@ -96,16 +96,16 @@ fn invalid_fields_and_tools_are_rejected() {
     assert_rejected(
         Protocol::Responses,
         &[
-            ("unknown field `messages`", |body| {
+            ("messages: is not a known property", |body| {
                 body["messages"] = json!([]);
             }),
-            ("without it the server rewrites the schema", |body| {
+            ("tools.0.strict: is required", |body| {
                 drop(body["tools"][0].as_object_mut().unwrap().remove("strict"));
             }),
             ("'additionalProperties' is required", |body| {
                 body["tools"][0]["strict"] = json!(true);
             }),
-            ("name: a string", |body| {
+            ("tools.0.name", |body| {
                 body["tools"][0] = json!({ "type": "function", "function": { "name": "a" } });
             }),
             ("not found in 'tools'", |body| {
