@@ -35,7 +35,6 @@
 pub mod cassette;
 pub mod contract;
 mod pointer;
-mod random;
 pub mod reader;
 pub mod script;
 #[cfg(feature = "server")]

@@ -1,14 +1,14 @@
 //! `turnwright tools fuzz`
 
-use serde_json::{Value, json};
+use serde_json::json;
 use turnwright::Tool;
-use turnwright_testkit::contract::{Fuzz, Report};
+use turnwright_testkit::contract::Fuzz;
 
 use super::named;
 use crate::args::ToolsFuzz;
 use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, plain};
+use crate::terminal::{Screen, plain, with_fields};
 
 pub(super) fn run(
     tools: &[Tool],
@@ -29,7 +29,8 @@ pub(super) fn run(
             Err(failure) => (failure.report().clone(), failure.to_string()),
         };
         all_hold &= report.is_ok();
-        screen.value(&to_value(&report))?;
+        let ok = json!({ "ok": report.is_ok() });
+        screen.value(&with_fields(ok, json!(report)))?;
         let verdict = if report.is_ok() {
             paint(style::GOOD, "passed")
         } else {
@@ -41,42 +42,4 @@ pub(super) fn run(
         screen.line("")?;
     }
     Ok(if all_hold { Exit::Done } else { Exit::No })
-}
-
-fn to_value(report: &Report) -> Value {
-    let keywords = report.per_keyword.iter().map(|(keyword, count)| {
-        let counts =
-            json!({ "places": count.places, "accepted": count.accepted, "broken": count.broken });
-        (keyword.clone(), counts)
-    });
-    let findings = report.findings.iter().map(|finding| {
-        json!({
-            "kind": format!("{:?}", finding.kind),
-            "pointer": finding.pointer,
-            "keyword": finding.keyword,
-            "value": finding.value,
-            "answer": finding.answer,
-            "times": finding.times,
-        })
-    });
-    let skipped = report.skipped.iter().map(|skipped| {
-        json!({
-            "pointer": skipped.pointer,
-            "accepted": skipped.accepted,
-            "broken": skipped.broken,
-            "reason": skipped.reason,
-        })
-    });
-    json!({
-        "ok": report.is_ok(),
-        "name": report.tool,
-        "seed": report.seed,
-        "accepted": report.accepted,
-        "refused": report.refused,
-        "broken": report.broken,
-        "missed": report.missed,
-        "keywords": keywords.collect::<serde_json::Map<String, Value>>(),
-        "skipped": skipped.collect::<Vec<_>>(),
-        "findings": findings.collect::<Vec<_>>(),
-    })
 }

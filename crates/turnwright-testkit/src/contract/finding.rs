@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// A violation of the contract.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// The kind of violation.
@@ -23,7 +24,7 @@ pub struct Finding {
 }
 
 /// The ways in which a document and a tool can disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub enum FindingKind {
     /// The schema accepts a value that the type rejects: the model is promised more than the handler accepts.

@@ -139,7 +139,7 @@ fn unmatched(generator: &mut Generator<'_, '_>, text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     for sign in ['!', '~', 'q', 'Q', '5', ' ', '\n'] {
         let mut changed = letters.clone();
-        let index = generator.rng.below(changed.len());
+        let index = generator.rng.usize(..changed.len().max(1));
         if let Some(letter) = changed.get_mut(index) {
             *letter = sign;
         }

@@ -3,7 +3,7 @@
 use regex::Regex;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
 
-use crate::random::Rng;
+use fastrand::Rng;
 
 /// Multi-byte characters, used where a class contains them in every dialect.
 const WIDE: [char; 4] = ['é', 'ü', '漢', '字'];
@@ -66,7 +66,7 @@ impl Pattern {
             HirKind::Repetition(repetition) => {
                 let least = usize::try_from(repetition.min).ok()?;
                 let most = usize::try_from(repetition.max.unwrap_or(u32::MAX)).ok()?;
-                for _ in 0..rng.between(least, most.min(least.saturating_add(reach))) {
+                for _ in 0..rng.usize(least..=most.min(least.saturating_add(reach))) {
                     self.write(&repetition.sub, rng, reach, out)?;
                 }
             }
@@ -76,7 +76,7 @@ impl Pattern {
                     self.write(part, rng, reach, out)?;
                 }
             }
-            HirKind::Alternation(branches) => self.write(rng.pick(branches)?, rng, reach, out)?,
+            HirKind::Alternation(branches) => self.write(rng.choice(branches)?, rng, reach, out)?,
         }
         Some(())
     }
@@ -89,16 +89,16 @@ impl Pattern {
                 .any(|range| (range.start()..=range.end()).contains(c))
         };
         let wide: Vec<char> = WIDE.into_iter().filter(has).collect();
-        if !wide.is_empty() && !self.has_classes && rng.one_in(6) {
-            return rng.pick(&wide).copied();
+        if !wide.is_empty() && !self.has_classes && rng.usize(..6) == 0 {
+            return rng.choice(&wide).copied();
         }
         let plain: Vec<char> = (' '..='~').filter(has).collect();
-        if let Some(&c) = rng.pick(&plain) {
+        if let Some(&c) = rng.choice(&plain) {
             return Some(c);
         }
-        let range = rng.pick(ranges)?;
+        let range = rng.choice(ranges)?;
         let span = usize::try_from(u32::from(range.end()) - u32::from(range.start())).ok()?;
-        let offset = u32::try_from(rng.between(0, span.min(50))).ok()?;
+        let offset = u32::try_from(rng.usize(0..=span.min(50))).ok()?;
         char::from_u32(u32::from(range.start()) + offset).or(Some(range.start()))
     }
 }

@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
+
 use super::finding::Finding;
 
 /// The number of values per keyword that a tool was tested with, and the violations.
 ///
 /// `Display` prints a small table.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Report {
     /// The tool's name.
+    #[serde(rename = "name")]
     pub tool: String,
     /// The seed. The same seed generates the same values.
     pub seed: u64,
@@ -29,6 +33,7 @@ pub struct Report {
     /// Attempts to break a value that were dropped, because the value might have been accepted anyway.
     pub dropped: usize,
     /// The counts per keyword.
+    #[serde(rename = "keywords")]
     pub per_keyword: BTreeMap<String, KeywordCount>,
     /// The keywords that got no accepted or no broken value, each with its location in the document.
     pub skipped: Vec<Skipped>,
@@ -37,7 +42,7 @@ pub struct Report {
 }
 
 /// The number of values that exercised a keyword.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeywordCount {
     /// How often the keyword occurs in the document.
@@ -49,7 +54,7 @@ pub struct KeywordCount {
 }
 
 /// A keyword without accepted or without broken values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The JSON pointer of the keyword in the document.

@@ -16,7 +16,7 @@ use super::report::Report;
 use super::shrink::shrunk;
 use super::validator::{Validator, Violations};
 use crate::pointer;
-use crate::random::Rng;
+use fastrand::Rng;
 
 /// The number of attempts to generate one accepted value.
 const ATTEMPTS: usize = 10;
@@ -48,7 +48,7 @@ fn run_here(tool: &Tool, cases: usize, seed: u64) -> Report {
         tool,
         doc: &doc,
         validator: &validator,
-        rng: Rng::new(seed),
+        rng: Rng::with_seed(seed),
         unreached: HashSet::new(),
         coverage: Coverage::new(&doc),
         findings: BTreeMap::new(),

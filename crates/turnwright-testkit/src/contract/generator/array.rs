@@ -83,11 +83,11 @@ impl<'d> Generator<'_, 'd> {
         if self.is_deep(depth) {
             return least;
         }
-        let count = match self.rng.below(6) {
+        let count = match self.rng.usize(..6) {
             0 => least,
             1 if most <= 12 => most,
             2 if prefix > 0 => prefix + 1,
-            _ => self.rng.between(least, (least + 3).max(prefix)),
+            _ => self.rng.usize(least..=(least + 3).max(prefix)),
         };
         count.min(most).max(least)
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::document::{Address, Document, Object, constrained_type};
 use super::validator::Validator;
-use crate::random::Rng;
+use fastrand::Rng;
 
 /// The depth below which values are kept as small as the document allows.
 const DEEP: usize = 6;
@@ -146,7 +146,7 @@ impl<'d> Generator<'_, 'd> {
             next.push(self.branch(branches, depth)?);
         }
         if let Some(condition) = object.get("if") {
-            if self.rng.one_in(2) {
+            if self.rng.usize(..2) == 0 {
                 next.push(condition);
                 next.extend(object.get("then"));
             } else {
@@ -158,7 +158,7 @@ impl<'d> Generator<'_, 'd> {
             .into_iter()
             .filter_map(|keyword| object.get(keyword)?.as_object());
         for (name, rule) in rules.flatten().filter(|(_, rule)| !rule.is_array()) {
-            if self.rng.one_in(2) {
+            if self.rng.usize(..2) == 0 {
                 demands.wanted.push(name);
                 next.push(rule);
             } else {
@@ -179,9 +179,9 @@ impl<'d> Generator<'_, 'd> {
             }
         });
         let preferred: Vec<&Value> = preferred.collect();
-        let skip = !deep && self.rng.one_in(3);
-        let picked = self.rng.pick(&preferred).copied().filter(|_| !skip);
-        picked.or_else(|| self.rng.pick(branches))
+        let skip = !deep && self.rng.usize(..3) == 0;
+        let picked = self.rng.choice(&preferred).copied().filter(|_| !skip);
+        picked.or_else(|| self.rng.choice(branches))
     }
 
     fn attempt(&mut self, demands: &Demands<'d>, at: &str, depth: usize) -> Option<Value> {
@@ -189,19 +189,19 @@ impl<'d> Generator<'_, 'd> {
         if let Some(listed) = self.listed(schemas) {
             return listed;
         }
-        if self.rng.one_in(12) {
+        if self.rng.usize(..12) == 0 {
             let defaults = schemas.iter().filter_map(|schema| schema.get("default"));
             let examples = schemas
                 .iter()
                 .filter_map(|schema| schema.get("examples")?.as_array());
             let suggested: Vec<&Value> = defaults.chain(examples.flatten()).collect();
-            if let Some(value) = self.rng.pick(&suggested) {
+            if let Some(value) = self.rng.choice(&suggested) {
                 return Some((*value).clone());
             }
         }
         match self.kind(schemas, depth)? {
             "null" => Some(Value::Null),
-            "boolean" => Some(Value::Bool(self.rng.one_in(2))),
+            "boolean" => Some(Value::Bool(self.rng.usize(..2) == 0)),
             kind @ ("integer" | "number") => self.number(schemas, kind == "integer"),
             "string" => self.string(schemas).map(Value::String),
             "array" => self.array(schemas, at, depth),
@@ -217,7 +217,7 @@ impl<'d> Generator<'_, 'd> {
         })?;
         let fitting = list.iter().filter(|value| self.fits(schemas, value));
         let fitting: Vec<&Value> = fitting.collect();
-        Some(self.rng.pick(&fitting).map(|value| (*value).clone()))
+        Some(self.rng.choice(&fitting).map(|value| (*value).clone()))
     }
 
     fn fits(&self, schemas: &[&'d Object], value: &Value) -> bool {
@@ -246,14 +246,14 @@ impl<'d> Generator<'_, 'd> {
             })
         };
         let untyped = schemas.iter().all(|schema| !schema.contains_key("type"));
-        if untyped && allowed.iter().any(|kind| is_meant(kind)) && !self.rng.one_in(8) {
+        if untyped && allowed.iter().any(|kind| is_meant(kind)) && self.rng.usize(..8) != 0 {
             allowed.retain(|kind| is_meant(kind));
         }
         let is_flat = |kind: &&str| !matches!(*kind, "array" | "object");
         if self.is_deep(depth) && allowed.iter().any(is_flat) {
             allowed.retain(is_flat);
         }
-        self.rng.pick(&allowed).copied()
+        self.rng.choice(&allowed).copied()
     }
 }
 

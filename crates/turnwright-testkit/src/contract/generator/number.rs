@@ -11,7 +11,7 @@ const SAFE: i128 = 9_007_199_254_740_991;
 impl<'d> Generator<'_, 'd> {
     /// Generates a number, also for the type `integer`.
     pub(super) fn number(&mut self, schemas: &[&'d Object], only_integers: bool) -> Option<Value> {
-        let integer = only_integers || self.rng.one_in(3);
+        let integer = only_integers || self.rng.usize(..3) == 0;
         let value = match integer.then(|| self.integer(schemas)).flatten() {
             None if only_integers => return None,
             None => self.fraction(schemas)?,
@@ -44,9 +44,9 @@ impl<'d> Generator<'_, 'd> {
             .filter(|step| step.is_u64())
             .map(floor);
         let step = steps.fold(1_i128, |all, step| all.saturating_mul(step.max(1)));
-        let near = i128::try_from(self.rng.below(100)).unwrap_or(0);
-        let far = i128::from(self.rng.next() >> 1);
-        let wanted = match self.rng.below(8) {
+        let near = i128::try_from(self.rng.usize(..100)).unwrap_or(0);
+        let far = i128::from(self.rng.u64(..) >> 1);
+        let wanted = match self.rng.usize(..8) {
             0 => low,
             1 => high,
             2 => low + 1,
@@ -68,7 +68,7 @@ impl<'d> Generator<'_, 'd> {
             return None;
         }
         // `7.0` is an integer too.
-        if multiple.abs() < 1_000 && self.rng.one_in(20) {
+        if multiple.abs() < 1_000 && self.rng.usize(..20) == 0 {
             return Some(json!(multiple as f64));
         }
         integer_value(multiple)
@@ -84,12 +84,12 @@ impl<'d> Generator<'_, 'd> {
         let high = both("maximum", "exclusiveMaximum").reduce(f64::min);
         let low = low.unwrap_or(high.unwrap_or(0.0) - 1_000.0);
         let high = high.unwrap_or(low + 2_000.0);
-        let share = match self.rng.below(8) {
+        let share = match self.rng.usize(..8) {
             0 => 0.0,
             1 => 1.0,
             2 => 1e-3,
             3 => 1.0 - 1e-3,
-            _ => self.rng.below(8_000) as f64 / 8_000.0,
+            _ => self.rng.usize(..8_000) as f64 / 8_000.0,
         };
         let wanted = low + (high - low) * share;
         let Some(step) = rules(schemas, "multipleOf").map(float).reduce(f64::max) else {

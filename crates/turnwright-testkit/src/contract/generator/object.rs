@@ -68,7 +68,7 @@ impl<'d> Generator<'_, 'd> {
             .flat_map(Map::keys);
         let mut known: Vec<&'d str> = names.map(String::as_str).collect();
         self.rng.shuffle(&mut known);
-        let share = match self.rng.below(4) {
+        let share = match self.rng.usize(..4) {
             0 => return Vec::new(),
             _ if self.is_deep(depth) => usize::MAX,
             1 => 1,
@@ -77,7 +77,8 @@ impl<'d> Generator<'_, 'd> {
         known.retain(|name| {
             let rules = self.property_schemas(schemas, name);
             let new = rules.iter().any(|rule| self.is_unreached(rule));
-            self.rng.one_in(share) || new && depth < super::DEEPEST / 2 && !self.rng.one_in(3)
+            self.rng.usize(..share) == 0
+                || new && depth < super::DEEPEST / 2 && self.rng.usize(..3) != 0
         });
         known
     }
@@ -104,9 +105,9 @@ impl<'d> Generator<'_, 'd> {
             .collect();
         let new = rules.iter().any(|rule| self.is_unreached(rule));
         let more = if rules.iter().any(|rule| rule.is_object()) {
-            self.rng.below(4)
+            self.rng.usize(..4)
         } else {
-            usize::from(self.rng.one_in(6))
+            usize::from(self.rng.usize(..6) == 0)
         };
         missing + usize::from(new) + more
     }
@@ -137,11 +138,11 @@ impl<'d> Generator<'_, 'd> {
             .iter()
             .filter_map(|schema| schema.get("patternProperties")?.as_object());
         let patterns: Vec<&'d String> = patterns.flat_map(Map::keys).collect();
-        if !self.rng.one_in(3)
-            && let Some(text) = self.rng.pick(&patterns)
+        if self.rng.usize(..3) != 0
+            && let Some(text) = self.rng.choice(&patterns)
             && let Ok(pattern) = self.doc.pattern(text)
         {
-            let reach = self.rng.below(4);
+            let reach = self.rng.usize(..4);
             return pattern.sample(self.rng, reach);
         }
         // A name is a string, even if the schema of the names has no type.
@@ -155,8 +156,8 @@ impl<'d> Generator<'_, 'd> {
         match self.listed(&demands.schemas) {
             Some(listed) => listed?.as_str().map(str::to_owned),
             None if demands.schemas.is_empty() => {
-                let name = self.rng.pick(&NAMES)?;
-                Some(format!("{name}{}", self.rng.below(100)))
+                let name = self.rng.choice(&NAMES)?;
+                Some(format!("{name}{}", self.rng.usize(..100)))
             }
             None => self.string(&demands.schemas),
         }

@@ -29,8 +29,8 @@ impl<'d> Generator<'_, 'd> {
             .collect();
         (0..30).find_map(|_| {
             let length = self.length(least, most);
-            let made = if let Some(pattern) = self.rng.pick(&patterns) {
-                let reach = *self.rng.pick(&[0, 1, 3, 8, length]).unwrap_or(&1);
+            let made = if let Some(pattern) = self.rng.choice(&patterns) {
+                let reach = *self.rng.choice(&[0, 1, 3, 8, length]).unwrap_or(&1);
                 let text = pattern.sample(self.rng, reach)?;
                 if pattern.anchored {
                     text
@@ -40,7 +40,7 @@ impl<'d> Generator<'_, 'd> {
             } else if let Some(content) = self.content(schemas) {
                 content.to_owned()
             } else {
-                let letters = (0..length).filter_map(|_| self.rng.pick(&LETTERS));
+                let letters = (0..length).filter_map(|_| self.rng.choice(&LETTERS));
                 letters.collect()
             };
             let fits = self.fits(schemas, &Value::from(made.as_str()));
@@ -57,28 +57,28 @@ impl<'d> Generator<'_, 'd> {
             (false, true) => &["{}", "[]", "[1]"],
             (false, false) => return None,
         };
-        self.rng.pick(texts).copied()
+        self.rng.choice(texts).copied()
     }
 
     /// Returns a length within the bounds, often one of the bounds if that is readable.
     fn length(&mut self, least: usize, most: Option<usize>) -> usize {
         let usual = most.map_or(least + 12, |most| most.min(least + 12));
-        let edge = most.filter(|&most| most <= 300 || most <= MAX_LEN && self.rng.one_in(40));
-        match (self.rng.below(5), edge) {
+        let edge = most.filter(|&most| most <= 300 || most <= MAX_LEN && self.rng.usize(..40) == 0);
+        match (self.rng.usize(..5), edge) {
             (0, _) => least,
             (1, Some(most)) => most,
             (2, Some(most)) => most.saturating_sub(1).max(least),
-            _ => self.rng.between(least, usual),
+            _ => self.rng.usize(least..=usual),
         }
     }
 
     /// Adds text around a match of a pattern that is not anchored, which must not matter.
     fn padded(&mut self, text: String, length: usize) -> String {
         let missing = length.saturating_sub(text.chars().count());
-        if self.rng.one_in(3) && !text.is_empty() {
+        if self.rng.usize(..3) == 0 && !text.is_empty() {
             return text;
         }
-        let before = self.rng.between(0, missing);
+        let before = self.rng.usize(0..=missing);
         let (front, back) = ("x".repeat(before), "z".repeat(missing - before));
         format!("{front}{text}{back}")
     }

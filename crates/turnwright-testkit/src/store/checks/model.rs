@@ -9,10 +9,10 @@ use turnwright_core::store::{
     MemoryStore, Query, Revision, Store, StoreError, TurnFilter,
 };
 
-use crate::random::Rng;
 use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, same};
 use crate::store::sample::{gate_of, info_of, lease_of, note, of_kind, time, turn_in};
+use fastrand::Rng;
 
 const SEQUENCES: u64 = 8;
 const OPERATIONS: usize = 60;
@@ -33,15 +33,15 @@ struct Random(Rng);
 
 impl Random {
     fn below(&mut self, end: u64) -> u64 {
-        self.0.below(usize::try_from(end).unwrap_or(usize::MAX)) as u64
+        self.0.u64(..end)
     }
 
     fn small(&mut self, end: u32) -> u32 {
-        u32::try_from(self.below(end.into())).unwrap_or(0)
+        self.0.u32(..end)
     }
 
     fn one_in(&mut self, n: usize) -> bool {
-        self.0.one_in(n)
+        self.0.usize(..n) == 0
     }
 
     fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
@@ -49,11 +49,11 @@ impl Random {
     }
 
     fn conversation_id(&mut self) -> ConversationId {
-        ConversationId::new(*self.0.pick(&CONVERSATIONS).unwrap_or(&""))
+        ConversationId::new(*self.0.choice(&CONVERSATIONS).unwrap_or(&""))
     }
 
     fn kind(&mut self) -> RecordKind {
-        *self.0.pick(&KINDS).unwrap_or(&RecordKind::Memory)
+        *self.0.choice(&KINDS).unwrap_or(&RecordKind::Memory)
     }
 
     fn id(&mut self, kind: RecordKind) -> String {
@@ -69,7 +69,7 @@ impl Random {
         let (id, turn) = (self.id(kind), self.id(RecordKind::Turn));
         match kind {
             RecordKind::Turn => {
-                let state = *self.0.pick(&STATES).unwrap_or(&TurnState::Running);
+                let state = *self.0.choice(&STATES).unwrap_or(&TurnState::Running);
                 turn_in(&id, state, self.small(4))
             }
             RecordKind::Gate => gate_of(&id, &turn, self.one_in(2)),
@@ -88,11 +88,11 @@ impl Random {
     }
 
     fn owner(&mut self) -> &'static str {
-        self.0.pick(&OWNERS).unwrap_or(&"")
+        self.0.choice(&OWNERS).unwrap_or(&"")
     }
 
     fn label(&mut self) -> (&'static str, &'static str) {
-        *self.0.pick(&LABELS).unwrap_or(&("", ""))
+        *self.0.choice(&LABELS).unwrap_or(&("", ""))
     }
 
     fn batch(&mut self, revision: Revision) -> Result<Batch, Broken> {
@@ -121,7 +121,7 @@ impl Random {
 
     fn turn_filter(&mut self, after: Option<&FoundTurn>) -> TurnFilter {
         let mut filter = TurnFilter::all();
-        let states = (0..self.below(3)).filter_map(|_| self.0.pick(&STATES).copied());
+        let states = (0..self.below(3)).filter_map(|_| self.0.choice(&STATES).copied());
         filter.states = states.collect();
         filter.turn_id = self.maybe(|random| random.id(RecordKind::Turn));
         filter.prefix = self.maybe(|random| random.conversation_id().as_str().to_owned());
@@ -159,7 +159,7 @@ impl Pair<'_> {
         same(&format!("changes since {since:?}"), found, promised)?;
 
         let all = self.reference.find_turns(&TurnFilter::all()).await?;
-        let after = random.0.pick(&all);
+        let after = random.0.choice(&all);
         let filter = random.turn_filter(after);
         let promised = turns(&self.reference.find_turns(&filter).await?);
         let found = turns(&self.store.find_turns(&filter).await?);
@@ -187,7 +187,7 @@ pub(super) async fn random_operations(chat: Chat) -> Outcome {
         reference: MemoryStore::default(),
     };
     for sequence in 0..SEQUENCES {
-        let mut random = Random(Rng::new(sequence));
+        let mut random = Random(Rng::with_seed(sequence));
         let mut applied: Vec<(ConversationId, Batch)> = Vec::new();
         for _ in 0..OPERATIONS {
             let conversation_id = random.conversation_id();
@@ -198,7 +198,7 @@ pub(super) async fn random_operations(chat: Chat) -> Outcome {
             applied.push((conversation_id, batch));
             // An earlier batch, unchanged or only with the same id.
             if random.one_in(3)
-                && let Some((conversation_id, batch)) = random.0.pick(&applied)
+                && let Some((conversation_id, batch)) = random.0.choice(&applied)
             {
                 if !random.one_in(3) {
                     pair.apply(conversation_id, batch).await?;
