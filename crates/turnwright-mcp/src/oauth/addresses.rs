@@ -5,7 +5,6 @@
 //! DNS opens nothing. The origin of the MCP server itself is the user's and is dialled without the guard. TLS is
 //! required except for this machine and private networks.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -177,13 +176,6 @@ impl Resolve for GuardedResolver {
 }
 
 /// Why a request was not sent, or its answer not taken. For people: it has no secrets.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(super) struct Refused(pub(super) String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -188,7 +188,8 @@ impl LockFile {
 }
 
 /// A lock file cannot be read or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct LockFileError(String);
 
 impl LockFileError {
@@ -196,11 +197,3 @@ impl LockFileError {
         LockFileError(format!("lock file `{}`: {why}", path.display()))
     }
 }
-
-impl fmt::Display for LockFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for LockFileError {}

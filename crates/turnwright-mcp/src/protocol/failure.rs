@@ -4,62 +4,50 @@
 //! reason, and whether the request was processed, before the supervisor closes the connection: otherwise a call that
 //! was not sent would count as lost.
 
-use std::fmt;
 use std::time::Duration;
 
+use thiserror::Error;
 use tokio::sync::watch;
 use turnwright_core::schema::escape;
 
 /// Why a request has no result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 pub(crate) enum Failure {
     /// The server answered with an error.
+    #[error("the server answered with error {code}: {}", escape(message, 500))]
     Rejected { code: i32, message: String },
     /// The server did not answer in time.
+    #[error("the server did not answer within {0:?}")]
     Timeout(Duration),
     /// There is no connection.
+    #[error("cannot connect: {0}")]
     NotConnected(String),
     /// The request was not sent.
+    #[error("the request was not sent: {0}")]
     NotSent(String),
     /// The connection ended after the request was sent, so it may have taken effect.
+    #[error("the connection ended: {0}")]
     Lost(String),
     /// The server failed, and the connection continues. The request may have taken effect.
+    #[error("the server failed: {0}")]
     Failed(String),
     /// The server rejects requests for now: it gets too many.
+    #[error("the server has too many requests: {0}")]
     Busy(String),
     /// The answer violates the protocol.
+    #[error("the server violates the protocol: {0}")]
     Malformed(String),
     /// The server asked for something that it did not get: the method of its request. It has not completed the request.
+    #[error("the server asked for `{0}` and did not get it")]
     Unanswered(String),
     /// The server requires authorisation. The challenge of the server, if it sent one.
+    #[error(
+        "the server requires authorisation: set up OAuth, or send a valid token in the header `Authorization`"
+    )]
     Unauthorised(Option<String>),
     /// The server requires authorisation, and it was not given.
+    #[error("authorisation failed: {0}")]
     NotAuthorised(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Rejected { code, message } => {
-                let message = escape(message, 500);
-                write!(f, "the server answered with error {code}: {message}")
-            }
-            Failure::Timeout(limit) => write!(f, "the server did not answer within {limit:?}"),
-            Failure::NotConnected(why) => write!(f, "cannot connect: {why}"),
-            Failure::NotSent(why) => write!(f, "the request was not sent: {why}"),
-            Failure::Lost(why) => write!(f, "the connection ended: {why}"),
-            Failure::Failed(why) => write!(f, "the server failed: {why}"),
-            Failure::Busy(why) => write!(f, "the server has too many requests: {why}"),
-            Failure::Malformed(why) => write!(f, "the server violates the protocol: {why}"),
-            Failure::Unanswered(method) => {
-                write!(f, "the server asked for `{method}` and did not get it")
-            }
-            Failure::Unauthorised(_) => f.write_str(
-                "the server requires authorisation: set up OAuth, or send a valid token in the header `Authorization`",
-            ),
-            Failure::NotAuthorised(why) => write!(f, "authorisation failed: {why}"),
-        }
-    }
 }
 
 impl Failure {
@@ -78,8 +66,6 @@ impl Failure {
         }
     }
 }
-
-impl std::error::Error for Failure {}
 
 /// Returns an error and its causes, the deepest one last.
 pub(crate) fn causes<'e>(

@@ -24,14 +24,14 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 use turnwright_core::schema::escape;
 use turnwright_models::http::{is_loopback, tls_config};
 
 use super::failure::{Ending, Failure, causes};
 use super::http_response::{
-    self, EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header,
-    read, rejected, unexpected, wrong_content_type,
+    EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header, read,
+    rejected, unexpected, wrong_content_type,
 };
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable, is_response};
@@ -56,8 +56,9 @@ const EXPIRED: &str = "the server has ended the session";
 /// Maximum size of an error page that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-const OLD_TRANSPORT: &str = "the server uses HTTP+SSE, the transport of protocol 2024-11-05, which is not supported: use its URL for \
-                             streamable HTTP, if it has one (often `/mcp` instead of `/sse`)";
+/// What may be wrong if a server does not know the first request.
+const OLD_TRANSPORT: &str = ": is this the URL of an MCP server with streamable HTTP, often `/mcp`? HTTP+SSE, the transport of protocol \
+                             2024-11-05, is not supported";
 
 /// Creates the transport. Nothing is sent.
 pub(super) fn transport(
@@ -149,7 +150,6 @@ impl StreamableHttpClient for HttpClient {
         let request = self.client.post(&*uri).header(CONTENT_TYPE, JSON);
         let request = request.body(serde_json::to_vec(&message)?);
         let has_session = session_id.is_some();
-        let first = is_initialize(&message).then(|| headers.clone());
         let sent = self.send(&uri, request, session_id, headers).await;
         if let Err(StreamableHttpError::Client(HttpError::Connect(why))) = &sent {
             self.results.not_sent(&message, why);
@@ -167,15 +167,6 @@ impl StreamableHttpClient for HttpClient {
             return self.expired();
         }
         if !status.is_success() {
-            let is_unknown = matches!(
-                status,
-                StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-            );
-            if let Some(headers) = first.filter(|_| is_unknown)
-                && self.uses_old_transport(&uri, headers).await
-            {
-                return unexpected(OLD_TRANSPORT);
-            }
             return self.rejected(response, &message, has_session).await;
         }
         let session_id = header(&response, SESSION_ID);
@@ -289,19 +280,6 @@ impl HttpClient {
         })
     }
 
-    /// Returns whether a server that rejected the first request of a session uses the transport that streamable HTTP has replaced.
-    async fn uses_old_transport(
-        &self,
-        uri: &str,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> bool {
-        let request = self.client.get(uri);
-        match timeout(CONNECT, self.send(uri, request, None, headers)).await {
-            Ok(Ok(response)) => http_response::is_old_transport(response).await,
-            _ => false,
-        }
-    }
-
     /// Reads a response that is not a success.
     async fn rejected(
         &self,
@@ -338,7 +316,16 @@ impl HttpClient {
         if is_busy || status.is_server_error() {
             return Err(HttpStatusError::new(status.as_u16(), retry_after).into());
         }
-        rejected(status, format!("HTTP {status}"))
+        let is_unknown = matches!(
+            status,
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        );
+        let hint = if is_unknown && is_initialize(message) {
+            OLD_TRANSPORT
+        } else {
+            ""
+        };
+        rejected(status, format!("HTTP {status}{hint}"))
     }
 
     /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins. `request`: the request that the stream answers.

@@ -1,11 +1,9 @@
 //! Reads responses of servers over HTTP, within limits, and says why one cannot be read.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
@@ -13,37 +11,25 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::Response;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use tokio::time::timeout;
+use thiserror::Error;
 use turnwright_core::schema::escape;
 
 use super::failure::causes;
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// How long a server may take to show that it uses the old transport, and in how many bytes.
-const OLD_TRANSPORT: (Duration, usize) = (Duration::from_secs(5), 4 << 10);
-
 /// Why a request failed. Without the URL, which may contain a key.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub(super) enum HttpError {
     /// Nothing was sent.
+    #[error("{0}")]
     Connect(String),
     /// The server did not process the request.
+    #[error("{1}")]
     Rejected(StatusCode, String),
+    #[error("{0}")]
     Other(String),
 }
-
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HttpError::Connect(why) | HttpError::Rejected(_, why) | HttpError::Other(why) => {
-                f.write_str(why)
-            }
-        }
-    }
-}
-
-impl std::error::Error for HttpError {}
 
 pub(super) type HttpResult<T> = Result<T, StreamableHttpError<HttpError>>;
 
@@ -131,31 +117,4 @@ pub(super) fn bounded(
     checked
         .take_while(|piece| ready(piece.is_some()))
         .filter_map(ready)
-}
-
-/// Returns whether a response to `GET` is the stream of the transport that streamable HTTP has replaced: its first event is
-/// `endpoint`.
-pub(super) async fn is_old_transport(response: Response) -> bool {
-    if !content_type(&response).is_some_and(|kind| kind.starts_with(EVENT_STREAM)) {
-        return false;
-    }
-    let (limit, bytes) = OLD_TRANSPORT;
-    let mut stream = response.bytes_stream();
-    let mut read = Vec::new();
-    let first_event = async {
-        while read.len() < bytes
-            && let Some(Ok(piece)) = stream.next().await
-        {
-            read.extend_from_slice(&piece);
-            let text = String::from_utf8_lossy(&read);
-            // The last line may be incomplete.
-            let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
-            let mut lines = complete.lines();
-            if let Some(event) = lines.find_map(|line| line.strip_prefix("event:")) {
-                return event.trim() == "endpoint";
-            }
-        }
-        false
-    };
-    timeout(limit, first_event).await.unwrap_or(false)
 }

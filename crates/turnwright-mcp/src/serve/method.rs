@@ -1,7 +1,6 @@
 //! Methods that the author of a server adds.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -35,7 +34,8 @@ pub(super) struct Methods(HashMap<String, Method>);
 /// }
 /// assert_eq!(get(&json!({ "name": "x" })).unwrap_err().to_string(), "there is no such prompt");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
 #[non_exhaustive]
 pub struct MethodError {
     /// The error code of JSON-RPC.
@@ -73,14 +73,6 @@ impl MethodError {
         }
     }
 }
-
-impl fmt::Display for MethodError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for MethodError {}
 
 impl From<MethodError> for ErrorData {
     fn from(error: MethodError) -> Self {
