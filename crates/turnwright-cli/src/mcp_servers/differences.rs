@@ -1,6 +1,7 @@
 //! Shows how definitions differ from the lock file.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -52,7 +53,9 @@ fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> an
     let name = difference.tool.as_deref().unwrap_or_default();
     match &difference.change {
         Change::Changed { before, after } => {
-            for (pointer, before, after) in changed_fields(before, after) {
+            let mut fields = Vec::new();
+            compare(String::new(), Some(before), Some(after), &mut fields);
+            for (pointer, before, after) in fields {
                 let pointer = one_line(&display_name(&pointer), MAX_POINTER);
                 screen.line(format_args!("  {}", paint(style::NAME, pointer)))?;
                 let (before, after) = (before.map(text), after.map(text));
@@ -101,42 +104,26 @@ fn text(value: &Value) -> String {
 
 type Field<'v> = (String, Option<&'v Value>, Option<&'v Value>);
 
-/// The fields that differ, by pointer, in the order of the new definition; those that were removed are last.
-fn changed_fields<'v>(before: &'v Value, after: &'v Value) -> Vec<Field<'v>> {
-    let mut fields = Fields::default();
-    fields.compare(String::new(), Some(before), Some(after));
-    fields.changed.append(&mut fields.removed);
-    fields.changed
-}
-
-#[derive(Default)]
-struct Fields<'v> {
-    changed: Vec<Field<'v>>,
-    removed: Vec<Field<'v>>,
-}
-
-impl<'v> Fields<'v> {
-    /// Compares the values at a pointer, in both definitions at once: a pointer that was cut does not identify a value.
-    fn compare(&mut self, at: String, before: Option<&'v Value>, after: Option<&'v Value>) {
-        let (old, new) = (parts(before), parts(after));
-        for (name, part) in &new {
-            self.compare(join(&at, name), part_of(before, name), Some(part));
-        }
-        for (name, part) in &old {
-            if part_of(after, name).is_none() {
-                self.compare(join(&at, name), Some(part), None);
-            }
-        }
-        // What has parts does not differ itself.
-        let before = before.filter(|_| old.is_empty());
-        let after = after.filter(|_| new.is_empty());
-        if before != after {
-            let fields = match after {
-                Some(_) => &mut self.changed,
-                None => &mut self.removed,
-            };
-            fields.push((at, before, after));
-        }
+/// Adds the fields that differ, by pointer. Compares both definitions at once: a pointer that was cut does not identify a value.
+fn compare<'v>(
+    at: String,
+    before: Option<&'v Value>,
+    after: Option<&'v Value>,
+    fields: &mut Vec<Field<'v>>,
+) {
+    let (old, new) = (parts(before), parts(after));
+    // What has parts does not differ itself.
+    let before = before.filter(|_| old.is_empty());
+    let after = after.filter(|_| new.is_empty());
+    let mut old: BTreeMap<_, _> = old.into_iter().collect();
+    for (name, part) in new {
+        compare(join(&at, &name), old.remove(&name), Some(part), fields);
+    }
+    for (name, part) in old {
+        compare(join(&at, &name), Some(part), None, fields);
+    }
+    if before != after {
+        fields.push((at, before, after));
     }
 }
 
@@ -161,14 +148,6 @@ fn parts(value: Option<&Value>) -> Vec<(Cow<'_, str>, &Value)> {
                 .collect()
         }
         _ => Vec::new(),
-    }
-}
-
-fn part_of<'v>(value: Option<&'v Value>, name: &str) -> Option<&'v Value> {
-    match value? {
-        Value::Object(fields) => fields.get(name),
-        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
-        _ => None,
     }
 }
 
@@ -204,7 +183,8 @@ mod tests {
     fn only_fields_that_differ_are_listed() {
         let before = json!({ "name": "x", "a": { "b/c": 1, "d": [1, 2] }, "gone": {} });
         let after = json!({ "name": "x", "a": { "b/c": 2, "d": [1] }, "new": "text" });
-        let fields = changed_fields(&before, &after);
+        let mut fields = Vec::new();
+        compare(String::new(), Some(&before), Some(&after), &mut fields);
         let fields: Vec<(&str, Option<String>, Option<String>)> = fields
             .iter()
             .map(|(at, before, after)| (at.as_str(), before.map(text), after.map(text)))
@@ -214,8 +194,8 @@ mod tests {
             fields,
             [
                 ("/a/b~1c", some("1"), some("2")),
-                ("/new", None, some("text")),
                 ("/a/d/1", some("2"), None),
+                ("/new", None, some("text")),
                 ("/gone", some("{}"), None),
             ]
         );
@@ -228,7 +208,8 @@ mod tests {
             json!({ "n".repeat(10_000): { "items": items } })
         };
         let (before, after) = (definition(1), definition(2));
-        let fields = changed_fields(&before, &after);
+        let mut fields = Vec::new();
+        compare(String::new(), Some(&before), Some(&after), &mut fields);
         assert_eq!(fields.len(), 1_000);
         assert!(fields.iter().all(|(at, ..)| at.len() == MAX_POINTER + 1));
     }

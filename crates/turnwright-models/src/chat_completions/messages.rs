@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
 
 use super::ChatCompletionsCodec;
-use super::decode::{DETAILS, FIELD, REASONING, REASONING_CONTENT, SECOND, THINKING, split};
+use super::decode::{DETAILS, FIELD, REASONING_CONTENT, THINKING};
 use super::options::{ReturnReasoning, SystemRole};
 use crate::engine::{
     Assistant, Call, EncodedMedia, Item, Role, User, UserPart, WireMessage, text_of,
@@ -129,8 +129,7 @@ fn add_reasoning(
         fields.insert(DETAILS.to_owned(), details.clone());
     }
     let field = state.get(FIELD).and_then(Value::as_str);
-    let reasoning = assistant.reasoning();
-    let (text, second) = split(&reasoning, state.get(SECOND).and_then(Value::as_u64));
+    let text = assistant.reasoning();
     let send_back = match (which, field) {
         (ReturnReasoning::Wanted, Some(REASONING_CONTENT)) => details.is_none(),
         (ReturnReasoning::Wanted, _) => false,
@@ -149,9 +148,6 @@ fn add_reasoning(
         }
         Some(field) if !PROTOCOL_FIELDS.contains(&field) => {
             fields.insert(field.to_owned(), text.into());
-            if let (Some(second), ReturnReasoning::All) = (second, which) {
-                fields.insert(REASONING.to_owned(), second.into());
-            }
         }
         Some(_) | None => {}
     }

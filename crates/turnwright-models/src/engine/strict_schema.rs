@@ -1,20 +1,30 @@
 //! Checks schemas for strict modes, in which a provider compiles the schema of a tool into a grammar. Each provider
 //! accepts only a part of JSON Schema.
 
-mod references;
 mod rules;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 pub(crate) use rules::{Budget, Demand, RequestLimits, SchemaLimits, StrictRules};
 
-/// Keywords whose value is a schema.
-const SCHEMA: [&str; 3] = ["items", "additionalProperties", "not"];
-/// Keywords whose value is a list of schemas.
-const SCHEMAS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+/// Keywords that contain a schema, a list of schemas, or an object of schemas.
+const SCHEMAS: [&str; 10] = [
+    "items",
+    "additionalProperties",
+    "not",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "prefixItems",
+    "properties",
+    "$defs",
+    "definitions",
+];
 /// Keywords whose value is an object of schemas.
 const NAMED_SCHEMAS: [&str; 3] = ["properties", "$defs", "definitions"];
 
@@ -40,7 +50,9 @@ pub(crate) fn check(document: &Value, rules: &StrictRules) -> Result<Demand, Str
         characters: 0,
     };
     check.schema(document, "", 0)?;
-    references::check(document, rules)?;
+    if !rules.allows_recursion {
+        follow(document, "", &mut Vec::new(), &mut HashSet::new())?;
+    }
     Ok(check.demand)
 }
 
@@ -73,6 +85,11 @@ impl Check<'_> {
                 "$defs" | "definitions" => 0,
                 _ => depth + usize::from(is_object),
             };
+            let all_of = inner.keyword == "allOf" && !self.rules.references_in_all_of;
+            if all_of && inner.schema.get("$ref").is_some() {
+                let why = "`allOf` cannot have a `$ref`: copy the definition";
+                return Err(misfit(&child(&inner.at, "$ref"), why));
+            }
             // `additionalProperties: false` is required.
             if *inner.schema != Value::Bool(false) {
                 self.schema(inner.schema, &inner.at, depth)?;
@@ -258,35 +275,65 @@ struct Inner<'s> {
 /// Returns the schemas inside a schema.
 fn inner<'s>(fields: &'s Map<String, Value>, at: &str) -> Vec<Inner<'s>> {
     let mut found = Vec::new();
-    for keyword in SCHEMA {
-        let schema = fields.get(keyword);
-        found.extend(schema.map(|schema| Inner {
-            keyword,
-            schema,
-            at: child(at, keyword),
-        }));
-    }
     for keyword in SCHEMAS {
-        let schemas = fields.get(keyword).and_then(Value::as_array);
+        let Some(value) = fields.get(keyword) else {
+            continue;
+        };
         let at = child(at, keyword);
-        let numbered = schemas.into_iter().flatten().enumerate();
-        found.extend(numbered.map(|(index, schema)| Inner {
+        let inner = |schema, at| Inner {
             keyword,
             schema,
-            at: format!("{at}/{index}"),
-        }));
-    }
-    for keyword in NAMED_SCHEMAS {
-        let schemas = fields.get(keyword).and_then(Value::as_object);
-        let at = child(at, keyword);
-        let named = schemas.into_iter().flatten();
-        found.extend(named.map(|(name, schema)| Inner {
-            keyword,
-            schema,
-            at: child(&at, name),
-        }));
+            at,
+        };
+        match value {
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                found.extend(items.map(|(index, item)| inner(item, format!("{at}/{index}"))));
+            }
+            Value::Object(named) if NAMED_SCHEMAS.contains(&keyword) => {
+                found.extend(
+                    named
+                        .iter()
+                        .map(|(name, item)| inner(item, child(&at, name))),
+                );
+            }
+            schema => found.push(inner(schema, at)),
+        }
     }
     found
+}
+
+/// Follows the references of the schema at `target`, and checks that none leads back to one of `path`.
+fn follow<'s>(
+    document: &'s Value,
+    target: &'s str,
+    path: &mut Vec<&'s str>,
+    finished: &mut HashSet<&'s str>,
+) -> Result<(), String> {
+    path.push(target);
+    let mut waiting = vec![(document.pointer(target), target.to_owned())];
+    while let Some((schema, at)) = waiting.pop() {
+        let Some(Value::Object(fields)) = schema else {
+            continue;
+        };
+        let reference = fields.get("$ref").and_then(Value::as_str);
+        if let Some(next) = reference.and_then(|reference| reference.strip_prefix('#')) {
+            if path.contains(&next) {
+                let why =
+                    "recursive schemas are not supported: limit the depth with nested definitions";
+                return Err(misfit(&child(&at, "$ref"), why));
+            }
+            if !finished.contains(next) {
+                follow(document, next, path, finished)?;
+            }
+        }
+        let inner = inner(fields, &at).into_iter();
+        let used = inner.filter(|inner| !["$defs", "definitions"].contains(&inner.keyword));
+        waiting.extend(used.map(|inner| (Some(inner.schema), inner.at)));
+    }
+    path.pop();
+    finished.insert(target);
+    Ok(())
 }
 
 fn has_type(fields: &Map<String, Value>, name: &str) -> bool {

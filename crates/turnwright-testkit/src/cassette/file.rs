@@ -11,6 +11,8 @@ use serde_json::{Map, Value, json};
 use turnwright_core::files::{create_private_file, replace_file};
 use turnwright_core::{Error, ErrorCode};
 
+use super::exchange::Exchange;
+
 /// One exchange.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Entry {
@@ -37,7 +39,7 @@ pub(super) struct Answered {
     pub(super) truncated: bool,
 }
 
-pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
+pub(super) fn load(path: &Path) -> Result<Vec<Exchange>, Error> {
     let name = path.display();
     let bytes = fs::read(path).map_err(|error| {
         let message = format!(
@@ -48,7 +50,7 @@ pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
     parse(&name.to_string(), &bytes)
 }
 
-pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Entry>, Error> {
+pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Exchange>, Error> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("{name} is not a list of recordings");
         Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)

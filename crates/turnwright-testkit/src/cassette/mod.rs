@@ -44,8 +44,7 @@
 //! space, the order of keys and the spelling of numbers do not matter. The host and the query do not matter either,
 //! nor do the codes of envelopes and the ids in their tags, which are random and are not written. Make other random
 //! parts of a turn reproducible yourself: set an id with `TurnInput::turn_id` if the model refers to calls by id, for
-//! example when it reads artifacts. Each recording is played once; equal ones in the order of recording. With
-//! [`Cassette::in_order`] nothing is compared.
+//! example when it reads artifacts. Each recording is played once; equal ones in the order of recording.
 //!
 //! # Secrets
 //!
@@ -90,26 +89,19 @@ const RECORD: &str = "TURNWRIGHT_RECORD";
 /// A [`Transport`] that records conversations, or replays recorded ones. Clones share the recordings and the replay
 /// state.
 ///
-/// ```
+/// ```no_run
 /// use turnwright_models::ChatCompletions;
+/// use turnwright_models::http::Client;
 /// use turnwright_testkit::cassette::Cassette;
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let cassette = Cassette::from_json(r#"[{
-///     "request": { "method": "POST", "path": "/v1/chat/completions", "body": {} },
-///     "response": { "status": 200, "body": { "choices": [{ "message": { "content": "Hello!" }, "finish_reason": "stop" }] } }
-/// }]"#)?
-/// .in_order();
-/// let model = ChatCompletions::builder("http://models.example/v1").model("m").transport(cassette.clone()).build()?;
-/// let runner = turnwright_core::runner(model).build()?;
-/// assert_eq!(runner.run("Hi").await.into_answer()?, "Hello!");
-/// cassette.assert_all_played();
-/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// let client = Client::builder().build()?;
+/// let cassette = Cassette::auto("tests/cassettes/hello.json", client)?;
+/// let model = ChatCompletions::from_env().transport(cassette.clone()).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Cassette {
     scrub: Vec<String>,
-    in_order: bool,
     mode: Mode,
 }
 
@@ -126,10 +118,10 @@ impl Cassette {
     /// `E_INVALID_MODEL_CONFIG` if the file cannot be read or is not a recording.
     pub fn replay(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let entries = file::load(path)?;
-        let name = path.display().to_string();
-        let player = Player::of_entries(name, entries)?;
-        Ok(Cassette::with(Mode::Replay(player)))
+        Ok(Cassette::playing(
+            &path.display().to_string(),
+            file::load(path)?,
+        ))
     }
 
     /// Replays recordings in JSON text, in the format of the file.
@@ -137,16 +129,13 @@ impl Cassette {
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` if the text is not a recording.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        let name = "the JSON text".to_owned();
-        let entries = file::parse(&name, text.as_bytes())?;
-        let player = Player::of_entries(name, entries)?;
-        Ok(Cassette::with(Mode::Replay(player)))
+        let name = "the JSON text";
+        Ok(Cassette::playing(name, file::parse(name, text.as_bytes())?))
     }
 
-    /// Replays these exchanges.
-    pub fn from_exchanges(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        let name = "the list of exchanges".to_owned();
-        Cassette::with(Mode::Replay(Player::new(name, exchanges)))
+    fn playing(name: &str, exchanges: Vec<Exchange>) -> Self {
+        let player = Player::new(name.to_owned(), exchanges);
+        Cassette::with(Mode::Replay(Arc::new(player)))
     }
 
     /// Records to a file everything that passes through `inner`. An existing file is replaced when the first response
@@ -177,35 +166,8 @@ impl Cassette {
     fn with(mode: Mode) -> Self {
         Cassette {
             scrub: Vec::new(),
-            in_order: false,
             mode,
         }
-    }
-
-    /// Returns the recorded responses in the order of recording, whatever is requested: for a client that sends other
-    /// requests than the recorded one. Applies to this clone and its clones. Has no effect while recording.
-    ///
-    /// ```
-    /// use turnwright_models::http::{Request, Transport as _};
-    /// use turnwright_testkit::cassette::Cassette;
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let cassette = Cassette::from_json(r#"[{
-    ///     "request": { "method": "POST", "path": "/v1/chat/completions", "body": { "model": "m" } },
-    ///     "response": { "status": 200, "body": "first" }
-    /// }]"#)?
-    /// .in_order();
-    /// let url = url::Url::parse("https://elsewhere.example/chat").unwrap();
-    /// let mut response = cassette.send(Request::new(url.clone(), "{}")).await?;
-    /// assert_eq!(response.body.next().await.unwrap()?, "first");
-    /// let beyond = cassette.send(Request::new(url, "{}")).await.unwrap_err();
-    /// assert!(beyond.to_string().contains("no recording is left"));
-    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-    /// ```
-    #[must_use]
-    pub fn in_order(mut self) -> Self {
-        self.in_order = true;
-        self
     }
 
     /// Adds a secret that is replaced wherever it occurs, like the keys in headers. Applies to this clone and its
@@ -257,7 +219,6 @@ impl Transport for Cassette {
     async fn send(&self, request: Request) -> Result<Response, Error> {
         let redactor = scrub::redactor(&self.scrub, &request);
         match &self.mode {
-            Mode::Replay(player) if self.in_order => player.play_next(),
             Mode::Replay(player) => player.play(&request, &redactor),
             Mode::Record(recorder) => recorder.send(request, redactor).await,
         }

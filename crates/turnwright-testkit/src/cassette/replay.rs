@@ -1,7 +1,6 @@
 //! Replays recordings.
 
 use std::fmt;
-use std::sync::Arc;
 
 use futures_util::stream;
 use parking_lot::Mutex;
@@ -10,7 +9,7 @@ use turnwright_models::http::{Body, Request, Response};
 use turnwright_models::redact::Redactor;
 
 use super::exchange::Exchange;
-use super::file::{Asked, Entry};
+use super::file::Asked;
 use super::miss::miss;
 
 pub(super) struct Player {
@@ -27,39 +26,22 @@ pub(super) struct Recording {
 }
 
 impl Player {
-    pub(super) fn new(name: String, exchanges: impl IntoIterator<Item = Exchange>) -> Arc<Self> {
+    pub(super) fn new(name: String, exchanges: Vec<Exchange>) -> Self {
         let recordings = exchanges.into_iter().map(Recording::new).collect();
         let recordings = Mutex::new(recordings);
-        Arc::new(Player { name, recordings })
-    }
-
-    pub(super) fn of_entries(name: String, entries: Vec<Entry>) -> Result<Arc<Self>, Error> {
-        let exchanges = entries.into_iter().enumerate().map(|(at, entry)| {
-            Exchange::try_from(entry).map_err(|error| {
-                let message = format!("{name}: the body of response {at} is not base64");
-                Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
-            })
-        });
-        let exchanges = exchanges.collect::<Result<Vec<_>, _>>()?;
-        Ok(Player::new(name, exchanges))
+        Player { name, recordings }
     }
 
     pub(super) fn play(&self, request: &Request, redactor: &Redactor) -> Result<Response, Error> {
         let asked = Asked::of(request, redactor);
         let key = asked.key();
         let mut recordings = self.recordings.lock();
-        let played = play_first(&mut recordings, |recording| recording.key == key);
-        played.ok_or_else(|| miss(&self.name, &asked, &recordings))
-    }
-
-    /// Plays the next recording that was not played, whatever is requested.
-    pub(super) fn play_next(&self) -> Result<Response, Error> {
-        let mut recordings = self.recordings.lock();
-        play_first(&mut recordings, |_| true).ok_or_else(|| {
-            let (name, all) = (&self.name, recordings.len());
-            let message = format!("no recording is left: {name} has {all}, and all were played");
-            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
-        })
+        let mut all = recordings.iter_mut();
+        let Some(found) = all.find(|recording| !recording.played && recording.key == key) else {
+            return Err(miss(&self.name, &asked, &recordings));
+        };
+        found.played = true;
+        Ok(found.response())
     }
 
     pub(super) fn unused(&self) -> Vec<String> {
@@ -72,14 +54,6 @@ impl Player {
         });
         named.collect()
     }
-}
-
-/// Plays the first matching recording that was not played.
-fn play_first(recordings: &mut [Recording], fits: impl Fn(&Recording) -> bool) -> Option<Response> {
-    let mut all = recordings.iter_mut();
-    let recording = all.find(|recording| !recording.played && fits(recording))?;
-    recording.played = true;
-    Some(recording.response())
 }
 
 impl Recording {

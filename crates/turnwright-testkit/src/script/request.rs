@@ -2,11 +2,12 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use turnwright_core::Message;
-use turnwright_core::record::{Memory, StandingInstruction, Thought};
 
 use serde_json::Value;
-use turnwright_core::record::{Author, Retrievable, ToolCall};
+use turnwright_core::Message;
+use turnwright_core::record::{
+    Author, Memory, Retrievable, StandingInstruction, Thought, ToolCall,
+};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
 use turnwright_core::{BoxError, DispatchContext, ModelSettings};
@@ -126,26 +127,11 @@ impl ModelRequest {
             tools: tools.collect(),
             instructions: ctx.instructions().map(str::to_owned),
             settings: ctx.settings(),
-            standing_instructions: ctx
-                .records()
-                .all::<StandingInstruction>()
-                .iter()
-                .map(|record| record.text().to_owned())
-                .collect(),
-            memories: ctx
-                .records()
-                .all::<Memory>()
-                .iter()
-                .map(|record| record.text().to_owned())
-                .collect(),
+            standing_instructions: texts(&ctx.records().all::<StandingInstruction>(), StandingInstruction::text),
+            memories: texts(&ctx.records().all::<Memory>(), Memory::text),
             retrievables,
             messages: messages.collect(),
-            thoughts: ctx
-                .records()
-                .all::<Thought>()
-                .iter()
-                .map(|record| record.text().to_owned())
-                .collect(),
+            thoughts: texts(&ctx.records().all::<Thought>(), Thought::text),
             tool_calls,
             prompt: transcript.messages().cloned().collect(),
             answer_schema: ctx
@@ -254,6 +240,11 @@ impl ModelRequest {
     pub fn answer_schema(&self) -> Option<&Value> {
         self.answer_schema.as_ref()
     }
+}
+
+fn texts<R>(records: &[Arc<R>], text: impl Fn(&R) -> &str) -> Vec<String> {
+    let texts = records.iter().map(|record| text(record).to_owned());
+    texts.collect()
 }
 
 pub(super) fn text_of(parts: &[Part]) -> String {

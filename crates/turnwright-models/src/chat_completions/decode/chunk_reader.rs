@@ -52,7 +52,6 @@ impl FrameReader for ChunkReader {
         match data {
             "" => {}
             "[DONE]" => {
-                self.reasoning.end(deltas);
                 deltas.push(Delta::Done);
                 return Ok(true);
             }
@@ -72,11 +71,6 @@ impl FrameReader for ChunkReader {
         let mut chunk = None;
         let chunk = parse("the response", text, &mut chunk)?;
         self.chunk(chunk, Delivery::Complete, text, deltas)
-    }
-
-    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        self.reasoning.end(deltas);
-        Ok(())
     }
 
     fn take_state(&mut self) -> Map<String, Value> {
@@ -153,7 +147,6 @@ impl ChunkReader {
         if let Some(reason) = choice.finish_reason.take()
             && self.finish_reason.as_deref() != Some(&reason)
         {
-            self.reasoning.end(deltas);
             self.finish_reason = Some(reason.to_string());
             deltas.push(Delta::Finish {
                 finish: finish(&reason),

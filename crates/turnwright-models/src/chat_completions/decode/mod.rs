@@ -16,4 +16,4 @@ mod usage;
 mod tests;
 
 pub(super) use chunk_reader::ChunkReader;
-pub(super) use reasoning::{DETAILS, FIELD, REASONING, REASONING_CONTENT, SECOND, THINKING, split};
+pub(super) use reasoning::{DETAILS, FIELD, REASONING_CONTENT, THINKING};

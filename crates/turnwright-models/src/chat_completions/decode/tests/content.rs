@@ -218,7 +218,7 @@ fn id_and_model_are_emitted_once() {
 }
 
 #[test]
-fn reasoning_under_two_names_is_kept_once_or_both() {
+fn reasoning_under_two_names_is_kept_once() {
     let both = |content: &str, other: &str| {
         delta(json!({ "reasoning_content": content, "reasoning": other }))
     };
@@ -236,18 +236,6 @@ fn reasoning_under_two_names_is_kept_once_or_both() {
                 .unwrap()
         );
     }
-    let reply = streamed(&[both("a", "x"), both("b", "y"), finish("stop")]);
-    assert_eq!(reply.reasoning, "ab\n\nxy");
-    assert_eq!(reply.state["second_reasoning"], 4);
-    assert_eq!(
-        super::super::split(&reply.reasoning, Some(4)),
-        ("ab", Some("xy"))
-    );
-    let reply = body(&message(
-        json!({ "content": "c", "reasoning_content": "a", "reasoning": "x" }),
-    ));
-    assert_eq!(reply.reasoning, "a\n\nx");
-    assert!(reply.is_complete());
 }
 
 #[test]
