@@ -156,5 +156,9 @@ pub(crate) struct ServeScript {
 
 fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let names = Protocol::ALL.iter().map(|protocol| protocol.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut all = Protocol::ALL.iter().copied();
+        let found = all.find(|protocol| protocol.name() == name);
+        found.ok_or("no such protocol")
+    })
 }

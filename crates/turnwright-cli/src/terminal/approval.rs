@@ -3,13 +3,15 @@
 //! Questions are answered in the loop that shows the turn, so a question never appears before the text that led to it.
 //! Input typed before the question does not count.
 
+use anstyle::Style;
 use serde_json::Value;
 use turnwright::gate::{GateAnswer, GateKind, Gates, OpenGate};
 use turnwright::{Error, Principal};
 
-use super::flow::columns_of;
 use super::style::{self, paint};
-use super::{Editor, Screen, Typed, elicitation, json as shown_json, one_line, plain, reconcile};
+use super::{
+    Editor, Screen, Typed, elicitation, json as shown_json, markdown, one_line, plain, reconcile,
+};
 use crate::units::count;
 
 /// The prefix of lines that a model wrote, so that no argument can look like the question.
@@ -262,18 +264,12 @@ impl<'g> Question<'g> {
 fn lines(args: &str, width: Option<usize>) -> Vec<String> {
     let room = width.unwrap_or(160);
     let columns = room.saturating_sub(super::columns(QUOTED)).max(2);
-    let (mut lines, mut line, mut used) = (Vec::new(), QUOTED.to_owned(), 0);
-    for ch in args.chars() {
-        let width = columns_of(ch);
-        if used + width > columns {
-            lines.push(std::mem::replace(&mut line, QUOTED.to_owned()));
-            used = 0;
-        }
-        line.push(ch);
-        used += width;
-    }
-    lines.push(line);
+    let args: Vec<_> = args.chars().map(|ch| (ch, Style::new())).collect();
+    let lines = markdown::wrap(&args, columns, false).into_iter();
+    let text = |line: Vec<_>| line.into_iter().map(|(ch, _)| ch).collect::<String>();
     lines
+        .map(|line| format!("{QUOTED}{}", text(line)))
+        .collect()
 }
 
 /// The arguments as a question shows them.

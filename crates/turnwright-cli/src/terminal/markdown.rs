@@ -98,7 +98,7 @@ impl MarkdownStream {
 }
 
 /// A character in a style. `\n` is a line break.
-type Glyph = (char, Style);
+pub(super) type Glyph = (char, Style);
 
 /// What indents the lines within a list item or a quote.
 struct Indent {
@@ -472,7 +472,7 @@ fn aligned(text: &[Glyph], width: usize, alignment: Alignment) -> String {
 
 /// Breaks text into lines of at most `width` columns, between words if `at_spaces`. A word that is wider than a line is broken
 /// too.
-fn wrap(text: &[Glyph], width: usize, at_spaces: bool) -> Vec<Vec<Glyph>> {
+pub(super) fn wrap(text: &[Glyph], width: usize, at_spaces: bool) -> Vec<Vec<Glyph>> {
     let mut lines = Vec::new();
     for source in text.split(|(ch, _)| *ch == '\n') {
         let (mut line, mut used): (Vec<Glyph>, usize) = (Vec::new(), 0);

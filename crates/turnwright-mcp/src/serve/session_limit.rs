@@ -10,7 +10,9 @@ use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, SessionError,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use turnwright_core::Principal;
 
@@ -81,17 +83,14 @@ impl LimitedSessions {
 }
 
 impl SessionManager for LimitedSessions {
-    type Error = io::Error;
+    type Error = LocalSessionManagerError;
     type Transport = IdleTimeout<<LocalSessionManager as SessionManager>::Transport>;
 
-    async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| io::Error::other("too many sessions are open"))?;
-        let (id, transport) = self
-            .sessions
-            .create_session()
-            .await
-            .map_err(io::Error::other)?;
+        let full = |_| SessionError::from(io::Error::other("too many sessions are open"));
+        let permit = permit.map_err(full)?;
+        let (id, transport) = self.sessions.create_session().await?;
         let activity = Activity::default();
         let open = Open {
             activity: activity.clone(),
@@ -111,29 +110,25 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, io::Error> {
-        let done = self.sessions.initialize_session(id, message);
-        done.await.map_err(io::Error::other)
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.sessions.initialize_session(id, message).await
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, io::Error> {
-        let done = self.sessions.has_session(id);
-        done.await.map_err(io::Error::other)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.sessions.has_session(id).await
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), io::Error> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.open.lock().remove(id);
-        let done = self.sessions.close_session(id);
-        done.await.map_err(io::Error::other)
+        self.sessions.close_session(id).await
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
-        let stream = self.sessions.create_stream(id, message).await;
-        let stream = stream.map_err(io::Error::other)?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let stream = self.sessions.create_stream(id, message).await?;
         Ok(self.attached(id, stream))
     }
 
@@ -141,17 +136,15 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), io::Error> {
-        let done = self.sessions.accept_message(id, message);
-        done.await.map_err(io::Error::other)
+    ) -> Result<(), Self::Error> {
+        self.sessions.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
-        let stream = self.sessions.create_standalone_stream(id).await;
-        let stream = stream.map_err(io::Error::other)?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let stream = self.sessions.create_standalone_stream(id).await?;
         Ok(self.attached(id, stream))
     }
 
@@ -159,9 +152,8 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, io::Error> {
-        let stream = self.sessions.resume(id, last_event_id).await;
-        let stream = stream.map_err(io::Error::other)?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let stream = self.sessions.resume(id, last_event_id).await?;
         Ok(self.attached(id, stream))
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use turnwright_core::{Error, ErrorCode};
 
@@ -245,24 +244,6 @@ impl<C> PartialEq for Options<C> {
 impl<C> From<Options<C>> for Value {
     fn from(options: Options<C>) -> Value {
         Value::Object(options.fields.0)
-    }
-}
-
-impl<C> Serialize for Options<C> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields.0.serialize(serializer)
-    }
-}
-
-impl<'de, C: Codec + Default> Deserialize<'de> for Options<C> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = OptionMap(Map::deserialize(deserializer)?);
-        let checked = fields.check(C::default().info());
-        checked.map_err(serde::de::Error::custom)?;
-        Ok(Options {
-            fields,
-            codec: PhantomData,
-        })
     }
 }
 

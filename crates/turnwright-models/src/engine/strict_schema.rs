@@ -124,71 +124,59 @@ impl Check<'_> {
         depth: usize,
     ) -> Result<(), String> {
         let limits = &self.rules.schema;
-        if depth >= limits.depth {
-            let why = format!(
-                "objects can be nested {} levels deep: make the schema flatter",
-                limits.depth
-            );
-            return Err(misfit(at, &why));
-        }
-        if fields.get("additionalProperties") != Some(&Value::Bool(false)) {
-            let at = child(at, "additionalProperties");
-            let why = "objects must be closed: set `additionalProperties` to `false` (`#[serde(deny_unknown_fields)]`)";
-            return Err(misfit(&at, why));
-        }
+        ensure(depth < limits.depth, at, || {
+            let levels = limits.depth;
+            format!("objects can be nested {levels} levels deep: make the schema flatter")
+        })?;
+        let is_closed = fields.get("additionalProperties") == Some(&Value::Bool(false));
+        ensure(
+            is_closed,
+            &child(at, "additionalProperties"),
+            || "objects must be closed: set `additionalProperties` to `false` (`#[serde(deny_unknown_fields)]`)",
+        )?;
         let required = fields.get("required").and_then(Value::as_array);
         let is_required = |name: &String| {
             required.is_some_and(|names| names.iter().any(|item| item.as_str() == Some(name)))
         };
         let properties = fields.get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flat_map(Map::keys) {
-            let at = || child(&child(at, "properties"), name);
+            let at = child(&child(at, "properties"), name);
             self.properties += 1;
-            if self.properties > limits.properties {
-                let why = format!(
-                    "a schema can have {} properties: split the tool",
-                    limits.properties
-                );
-                return Err(misfit(&at(), &why));
-            }
-            if is_required(name) {
-                continue;
-            }
-            self.demand.optional += 1;
-            if self.rules.all_required {
-                let why = "every property must be required: add it to `required` and allow `null` instead";
-                return Err(misfit(&at(), why));
-            }
+            ensure(self.properties <= limits.properties, &at, || {
+                let most = limits.properties;
+                format!("a schema can have {most} properties: split the tool")
+            })?;
+            let is_optional = !is_required(name);
+            self.demand.optional += usize::from(is_optional);
+            ensure(
+                !(is_optional && self.rules.all_required),
+                &at,
+                || "every property must be required: add it to `required` and allow `null` instead",
+            )?;
         }
         Ok(())
     }
 
     /// Checks keywords of which only some values are accepted.
     fn values(&mut self, fields: &Map<String, Value>, at: &str) -> Result<(), String> {
-        let format = fields.get("format").and_then(Value::as_str);
-        if let Some(format) = format
-            && !self.rules.formats.contains(&format)
-        {
-            let why = format!(
-                "the format `{format}` is not supported: remove it, or use one of {}",
-                self.rules.formats.join(", ")
-            );
-            return Err(misfit(&child(at, "format"), &why));
-        }
-        let pattern = fields.get("pattern").and_then(Value::as_str);
-        if !self.rules.word_boundaries && pattern.is_some_and(has_word_boundary) {
-            let why = "patterns cannot have word boundaries: check it in the tool";
-            return Err(misfit(&child(at, "pattern"), why));
-        }
-        let items = fields.get("minItems").and_then(Value::as_u64);
-        if let (Some(items), Some(max)) = (items, self.rules.max_min_items)
-            && items > max
-        {
-            let why = format!(
-                "`minItems` must be at most {max} (got {items}): check the length in the tool"
-            );
-            return Err(misfit(&child(at, "minItems"), &why));
-        }
+        let text = |keyword: &str| fields.get(keyword).and_then(Value::as_str);
+        let format = text("format").filter(|format| !self.rules.formats.contains(format));
+        ensure(format.is_none(), &child(at, "format"), || {
+            let (format, all) = (format.unwrap_or_default(), self.rules.formats.join(", "));
+            format!("the format `{format}` is not supported: remove it, or use one of {all}")
+        })?;
+        let has_boundary = text("pattern").is_some_and(has_word_boundary);
+        let fits = self.rules.word_boundaries || !has_boundary;
+        ensure(
+            fits,
+            &child(at, "pattern"),
+            || "patterns cannot have word boundaries: check it in the tool",
+        )?;
+        let items = fields.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+        let max = self.rules.max_min_items.unwrap_or(u64::MAX);
+        ensure(items <= max, &child(at, "minItems"), || {
+            format!("`minItems` must be at most {max} (got {items}): check the length in the tool")
+        })?;
         let values = fields.get("enum").and_then(Value::as_array);
         if let Some(values) = values {
             self.enum_of(values, &child(at, "enum"))?;
@@ -208,27 +196,25 @@ impl Check<'_> {
     /// Checks the values of an enum.
     fn enum_of(&mut self, values: &[Value], at: &str) -> Result<(), String> {
         let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
-        if self.rules.scalar_enums && !values.iter().all(is_scalar) {
-            let why = "values must be strings, numbers, booleans or `null`: use `anyOf`";
-            return Err(misfit(at, why));
-        }
+        let fits = !self.rules.scalar_enums || values.iter().all(is_scalar);
+        ensure(
+            fits,
+            at,
+            || "values must be strings, numbers, booleans or `null`: use `anyOf`",
+        )?;
         let limits = &self.rules.schema;
         self.enum_values += values.len();
-        if self.enum_values > limits.enum_values {
-            let why = format!(
-                "a schema can have {} enum values: use a string, and check it in the tool",
-                limits.enum_values
-            );
-            return Err(misfit(at, &why));
-        }
+        ensure(self.enum_values <= limits.enum_values, at, || {
+            let most = limits.enum_values;
+            format!("a schema can have {most} enum values: use a string, and check it in the tool")
+        })?;
         let characters = values.iter().map(length).sum();
         let (large, max) = limits.large_enum;
-        if values.len() > large && characters > max {
-            let why = format!(
+        ensure(values.len() <= large || characters <= max, at, || {
+            format!(
                 "an enum with more than {large} values can have {max} characters (got {characters}): use shorter values"
-            );
-            return Err(misfit(at, &why));
-        }
+            )
+        })?;
         self.count(characters, at)
     }
 
@@ -236,13 +222,20 @@ impl Check<'_> {
     fn count(&mut self, characters: usize, at: &str) -> Result<(), String> {
         self.characters += characters;
         let max = self.rules.schema.characters;
-        if self.characters <= max {
-            return Ok(());
-        }
-        let why = format!(
-            "all names and values can have {max} characters: use shorter ones, or split the tool"
-        );
-        Err(misfit(at, &why))
+        ensure(self.characters <= max, at, || {
+            format!(
+                "all names and values can have {max} characters: use shorter ones, or split the tool"
+            )
+        })
+    }
+}
+
+/// Returns an error that says why the schema does not fit.
+fn ensure<W: AsRef<str>>(fits: bool, at: &str, why: impl FnOnce() -> W) -> Result<(), String> {
+    if fits {
+        Ok(())
+    } else {
+        Err(misfit(at, why().as_ref()))
     }
 }
 

@@ -153,17 +153,9 @@ async fn invalid_options_are_rejected_and_nothing_is_sent() {
 }
 
 #[test]
-fn options_round_trip_through_json() {
-    let options: Options = serde_json::from_value(json!({
-        "model": "m", "logit_bias": { "50256": -100 }, "logprobs": true, "top_logprobs": 2, "verbosity": "high",
-        "response_format": { "type": "text" }, "modalities": ["text"], "audio": { "voice": "alloy" },
-        "service_tier": "flex", "store": true, "user": "u", "stream": false,
-        "provider_tools": [{ "type": "browser_search" }], "provider": { "order": ["x"] },
-    }))
-    .unwrap();
-    let again = serde_json::to_value(&options).unwrap();
-    assert_eq!(serde_json::from_value::<Options>(again).unwrap(), options);
-    assert!(serde_json::from_value::<Options>(json!({ "tools": [] })).is_err());
+fn values_of_options_are_not_shown() {
+    let options = Options::new().extra("audio", json!({ "voice": "alloy" }));
+    let options = options.unwrap();
     let shown = format!("{options:?}");
     assert!(
         shown.contains("audio") && !shown.contains("alloy"),

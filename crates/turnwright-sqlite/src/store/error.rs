@@ -27,18 +27,25 @@ pub struct SqliteError {
 }
 
 /// The kind of a [`SqliteError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SqliteErrorKind {
     /// The folder of the file does not exist.
+    #[error("its folder does not exist: create it first")]
     NoFolder,
     /// The file does not exist, or cannot be opened.
+    #[error("it cannot be opened")]
     CannotOpen,
     /// The file is not a database.
+    #[error("it is not a database and was not changed: choose another file")]
     NoDatabase,
     /// The file is a database of another program.
+    #[error("it is a database of another program and was not changed: choose another file")]
     OtherProgram,
     /// The file was written by a later release.
+    #[error(
+        "it has format {found} of a later release, but this release supports formats up to {known}: use the later release"
+    )]
     NewerFormat {
         /// Its format.
         found: u32,
@@ -46,23 +53,38 @@ pub enum SqliteErrorKind {
         known: u32,
     },
     /// The file is damaged: another program has written to it, or the disk is failing.
+    #[error("it is damaged: keep a copy of it and of its -wal file, and restore a backup")]
     Corrupt,
     /// The file, its folder or this store is read-only.
+    #[error(
+        "it is read-only: open it with `read_only`, or give this user write access to the file and its folder"
+    )]
     ReadOnly,
     /// Another process held the lock for longer than the timeout.
+    #[error("it is locked by another process: try again, or wait longer with `busy_timeout`")]
     Locked,
     /// The disk is full, or the file has reached its maximum size.
+    #[error(
+        "there is no space left, and nothing of this batch was written: free some space and try again"
+    )]
     Full,
     /// The disk failed, or a limit of the process was reached.
+    #[error(
+        "the disk failed or a process limit was reached, and nothing of this batch was written"
+    )]
     Disk,
     /// The secret file next to the database cannot be used. The detail has the reason and what to do.
+    #[error("its secret file cannot be used")]
     Secret,
     /// The store was closed.
+    #[error("the store is closed: open it again")]
     Closed,
     /// The request cannot be represented: a conversation id with a NUL, a number above 2⁶³ − 1, or bytes in a spool
     /// that the store does not know.
+    #[error("the request is invalid")]
     Invalid,
     /// Anything else.
+    #[error("the database failed")]
     Other,
 }
 
@@ -89,47 +111,6 @@ impl SqliteError {
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
-    }
-}
-
-impl fmt::Display for SqliteErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            SqliteErrorKind::NoFolder => "its folder does not exist: create it first",
-            SqliteErrorKind::CannotOpen => "it cannot be opened",
-            SqliteErrorKind::NoDatabase => {
-                "it is not a database and was not changed: choose another file"
-            }
-            SqliteErrorKind::OtherProgram => {
-                "it is a database of another program and was not changed: choose another file"
-            }
-            SqliteErrorKind::NewerFormat { found, known } => {
-                return write!(
-                    f,
-                    "it has format {found} of a later release, but this release supports formats up to {known}: use the later release"
-                );
-            }
-            SqliteErrorKind::Corrupt => {
-                "it is damaged: keep a copy of it and of its -wal file, and restore a backup"
-            }
-            SqliteErrorKind::ReadOnly => {
-                "it is read-only: open it with `read_only`, or give this user write access to the file and its folder"
-            }
-            SqliteErrorKind::Locked => {
-                "it is locked by another process: try again, or wait longer with `busy_timeout`"
-            }
-            SqliteErrorKind::Full => {
-                "there is no space left, and nothing of this batch was written: free some space and try again"
-            }
-            SqliteErrorKind::Disk => {
-                "the disk failed or a process limit was reached, and nothing of this batch was written"
-            }
-            SqliteErrorKind::Secret => "its secret file cannot be used",
-            SqliteErrorKind::Closed => "the store is closed: open it again",
-            SqliteErrorKind::Invalid => "the request is invalid",
-            SqliteErrorKind::Other => "the database failed",
-        };
-        f.write_str(text)
     }
 }
 

@@ -232,8 +232,8 @@ fn wants_to_record(setting: Option<&OsStr>) -> bool {
 impl fmt::Debug for Cassette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.mode {
-            Mode::Replay(player) => write!(f, "Cassette({player:?})"),
-            Mode::Record(recorder) => write!(f, "Cassette({recorder:?})"),
+            Mode::Replay(player) => write!(f, "Cassette(playing {})", player.name),
+            Mode::Record(recorder) => write!(f, "Cassette(recording {})", recorder.path.display()),
         }
     }
 }

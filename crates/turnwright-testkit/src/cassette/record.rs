@@ -1,6 +1,5 @@
 //! Records conversations.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ const HEADERS: [&str; 5] = [
 ];
 
 pub(super) struct Recorder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     inner: Arc<dyn Transport>,
     tape: Mutex<Tape>,
 }
@@ -178,11 +177,4 @@ fn pass_on(body: Body, taking: Taking) -> Body {
         };
         Some((piece, state))
     }))
-}
-
-impl fmt::Debug for Recorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let recorded = self.tape.lock().entries.iter().flatten().count();
-        write!(f, "recording {}, {recorded} so far", self.path.display())
-    }
 }

@@ -1,7 +1,5 @@
 //! Replays recordings.
 
-use std::fmt;
-
 use futures_util::stream;
 use parking_lot::Mutex;
 use turnwright_core::{Error, ErrorCode};
@@ -13,7 +11,7 @@ use super::file::Asked;
 use super::miss::miss;
 
 pub(super) struct Player {
-    name: String,
+    pub(super) name: String,
     recordings: Mutex<Vec<Recording>>,
 }
 
@@ -80,16 +78,5 @@ impl Recording {
         let body = (!exchange.body.is_empty()).then(|| Ok(exchange.body.clone()));
         let body = Body::new(stream::iter(body.into_iter().chain(broken)));
         Response::new(exchange.status, exchange.headers.clone(), body)
-    }
-}
-
-impl fmt::Debug for Player {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let recordings = self.recordings.lock();
-        let played = recordings
-            .iter()
-            .filter(|recording| recording.played)
-            .count();
-        write!(f, "playing {}, {played} of {}", self.name, recordings.len())
     }
 }

@@ -127,7 +127,10 @@ impl ModelRequest {
             tools: tools.collect(),
             instructions: ctx.instructions().map(str::to_owned),
             settings: ctx.settings(),
-            standing_instructions: texts(&ctx.records().all::<StandingInstruction>(), StandingInstruction::text),
+            standing_instructions: texts(
+                &ctx.records().all::<StandingInstruction>(),
+                StandingInstruction::text,
+            ),
             memories: texts(&ctx.records().all::<Memory>(), Memory::text),
             retrievables,
             messages: messages.collect(),

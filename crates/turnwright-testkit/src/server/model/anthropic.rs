@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Event, insert};
+use super::asked::{Asked, Event, insert, insert_some};
 use super::reply::Reply;
 use super::usage::Usage;
 
@@ -197,9 +197,8 @@ fn usage(counts: Usage, output: u64) -> Value {
         "output_tokens": output,
         "service_tier": "standard",
     });
-    if counts.reasoning > 0 && output == counts.output {
-        let details = json!({ "thinking_tokens": counts.reasoning });
-        insert(&mut usage, "output_tokens_details", details);
-    }
+    let has_thoughts = counts.reasoning > 0 && output == counts.output;
+    let details = has_thoughts.then(|| json!({ "thinking_tokens": counts.reasoning }));
+    insert_some(&mut usage, "output_tokens_details", details);
     usage
 }

@@ -116,6 +116,13 @@ pub(super) fn insert(object: &mut Value, name: &str, value: Value) {
     }
 }
 
+/// Sets a field of an object, if there is a value.
+pub(super) fn insert_some(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        insert(object, name, value.into());
+    }
+}
+
 /// Adds all fields of another object.
 pub(super) fn merge(object: &mut Value, fields: &Value) {
     if let (Value::Object(map), Value::Object(fields)) = (object, fields) {

@@ -2,18 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Event, insert, merge};
+use super::asked::{Asked, Event, insert, insert_some, merge};
 use super::reply::Reply;
 use super::usage::Usage;
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     let mut message = json!({ "role": "assistant", "content": reply.text });
-    if let Some(refusal) = &reply.refusal {
-        insert(&mut message, "refusal", json!(refusal));
-    }
-    if let Some(reasoning) = &reply.reasoning {
-        insert(&mut message, "reasoning_content", json!(reasoning));
-    }
+    insert_some(&mut message, "refusal", reply.refusal.as_deref());
+    let reasoning = reply.reasoning.as_deref();
+    insert_some(&mut message, "reasoning_content", reasoning);
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().enumerate();
         let calls = calls.map(|(place, call)| {
@@ -31,31 +28,20 @@ pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     let finish = reply.finish_reason();
     let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
     let mut object = envelope(asked, "chat.completion", &json!([choice]));
-    if let Some(counts) = reply.usage {
-        insert(&mut object, "usage", usage(counts));
-    }
+    insert_some(&mut object, "usage", reply.usage.map(usage));
     object
 }
 
 pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
-    let mut chunks = vec![chunk(
-        asked,
-        &json!({ "role": "assistant", "content": "" }),
-        None,
-    )];
-    if let Some(text) = &reply.reasoning {
-        let pieces = reply.cut(text).into_iter();
-        chunks
-            .extend(pieces.map(|piece| chunk(asked, &json!({ "reasoning_content": piece }), None)));
-    }
-    for block in asked.blocks(reply) {
-        chunks.push(chunk(asked, &block, None));
-    }
-    for (name, text) in [("content", &reply.text), ("refusal", &reply.refusal)] {
-        for piece in reply.cut(text.as_deref().unwrap_or_default()) {
-            chunks.push(chunk(asked, &json!({ name: piece }), None));
-        }
-    }
+    let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
+    let pieces = |name: &str, text: &Option<String>, deltas: &mut Vec<Value>| {
+        let pieces = reply.cut(text.as_deref().unwrap_or_default());
+        deltas.extend(pieces.into_iter().map(|piece| json!({ name: piece })));
+    };
+    pieces("reasoning_content", &reply.reasoning, &mut deltas);
+    deltas.extend(asked.blocks(reply));
+    pieces("content", &reply.text, &mut deltas);
+    pieces("refusal", &reply.refusal, &mut deltas);
     for (place, call) in reply.calls.iter().enumerate() {
         let begun = json!({
             "index": place,
@@ -63,12 +49,14 @@ pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
             "type": "function",
             "function": { "name": call.name, "arguments": "" },
         });
-        chunks.push(chunk(asked, &json!({ "tool_calls": [begun] }), None));
+        deltas.push(json!({ "tool_calls": [begun] }));
         for piece in reply.cut(&call.arguments()) {
             let more = json!({ "index": place, "function": { "arguments": piece } });
-            chunks.push(chunk(asked, &json!({ "tool_calls": [more] }), None));
+            deltas.push(json!({ "tool_calls": [more] }));
         }
     }
+    let chunks = deltas.iter().map(|delta| chunk(asked, delta, None));
+    let mut chunks: Vec<Value> = chunks.collect();
     chunks.push(chunk(asked, &json!({}), Some(reply.finish_reason())));
     if let (Some(counts), true) = (reply.usage, asked.is("/stream_options/include_usage")) {
         let mut last = envelope(asked, "chat.completion.chunk", &json!([]));
@@ -100,14 +88,12 @@ fn usage(counts: Usage) -> Value {
         "completion_tokens": counts.output,
         "total_tokens": counts.total(),
     });
-    if counts.cached > 0 || counts.cache_written > 0 {
-        let details =
-            json!({ "cached_tokens": counts.cached, "cache_write_tokens": counts.cache_written });
-        insert(&mut usage, "prompt_tokens_details", details);
-    }
-    if counts.reasoning > 0 {
-        let details = json!({ "reasoning_tokens": counts.reasoning });
-        insert(&mut usage, "completion_tokens_details", details);
-    }
+    let (cached, written) = (counts.cached, counts.cache_written);
+    let details = || json!({ "cached_tokens": cached, "cache_write_tokens": written });
+    let details = (cached > 0 || written > 0).then(details);
+    insert_some(&mut usage, "prompt_tokens_details", details);
+    let details = || json!({ "reasoning_tokens": counts.reasoning });
+    let details = (counts.reasoning > 0).then(details);
+    insert_some(&mut usage, "completion_tokens_details", details);
     usage
 }

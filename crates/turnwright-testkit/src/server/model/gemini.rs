@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Event, insert};
+use super::asked::{Asked, Event, insert, insert_some};
 use super::reply::Reply;
 use super::state::canonical;
 use super::usage::Usage;
@@ -98,9 +98,7 @@ fn blocked(reply: &Reply, asked: &Asked, reason: &str) -> Value {
         "promptFeedback",
         json!({ "blockReason": reason }),
     );
-    if let Some(counts) = reply.usage {
-        insert(&mut object, "usageMetadata", usage(counts));
-    }
+    insert_some(&mut object, "usageMetadata", reply.usage.map(usage));
     object
 }
 
@@ -120,10 +118,10 @@ fn candidate(parts: &[Value]) -> Value {
 fn chunk(reply: &Reply, asked: &Asked, parts: &[Value]) -> Value {
     let mut object = envelope(asked);
     insert(&mut object, "candidates", json!([candidate(parts)]));
-    if let Some(Usage { input, .. }) = reply.usage {
-        let counts = json!({ "promptTokenCount": input, "totalTokenCount": input });
-        insert(&mut object, "usageMetadata", counts);
-    }
+    let counts = reply
+        .usage
+        .map(|Usage { input, .. }| json!({ "promptTokenCount": input, "totalTokenCount": input }));
+    insert_some(&mut object, "usageMetadata", counts);
     object
 }
 
@@ -141,14 +139,10 @@ fn last(reply: &Reply, asked: &Asked, parts: &[Value]) -> Value {
         None if reply.calls.is_empty() => None,
         None => Some("Model generated function call(s)."),
     };
-    if let Some(message) = message {
-        insert(&mut candidate, "finishMessage", message.into());
-    }
+    insert_some(&mut candidate, "finishMessage", message);
     let mut object = envelope(asked);
     insert(&mut object, "candidates", json!([candidate]));
-    if let Some(counts) = reply.usage {
-        insert(&mut object, "usageMetadata", usage(counts));
-    }
+    insert_some(&mut object, "usageMetadata", reply.usage.map(usage));
     object
 }
 
@@ -159,11 +153,8 @@ fn usage(counts: Usage) -> Value {
         "totalTokenCount": counts.total(),
         "promptTokensDetails": [{ "modality": "TEXT", "tokenCount": counts.input }],
     });
-    if counts.cached > 0 {
-        insert(&mut usage, "cachedContentTokenCount", counts.cached.into());
-    }
-    if counts.reasoning > 0 {
-        insert(&mut usage, "thoughtsTokenCount", counts.reasoning.into());
-    }
+    let some = |count: u64| (count > 0).then_some(count);
+    insert_some(&mut usage, "cachedContentTokenCount", some(counts.cached));
+    insert_some(&mut usage, "thoughtsTokenCount", some(counts.reasoning));
     usage
 }

@@ -82,7 +82,7 @@ mod tests;
 
 pub use check::check;
 pub use player::{AnswerKind, PlayedAnswer, Player};
-pub use protocol::{Protocol, UnknownProtocol};
+pub use protocol::Protocol;
 pub use reply::{Call, Reply};
 pub use script::Script;
 pub use usage::Usage;

@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Event, insert, merge};
+use super::asked::{Asked, Event, insert, insert_some, merge};
 use super::reply::{Call, Reply};
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     let mut message = json!({ "role": "assistant", "content": content(reply).concat() });
-    if let Some(thinking) = &reply.reasoning {
-        insert(&mut message, "thinking", json!(thinking));
-    }
+    insert_some(&mut message, "thinking", reply.reasoning.as_deref());
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().enumerate();
         let calls = calls.map(|(place, call)| written_call(reply, asked, place, call));
@@ -22,35 +20,26 @@ pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
 }
 
 pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
-    let mut lines = Vec::new();
+    let mut deltas = Vec::new();
     for piece in reply.cut(reply.reasoning.as_deref().unwrap_or_default()) {
-        let message = json!({ "role": "assistant", "content": "", "thinking": piece });
-        lines.push(line(asked, &message));
+        deltas.push(json!({ "thinking": piece }));
     }
-    for block in asked.blocks(reply) {
-        let mut message = json!({ "role": "assistant", "content": "" });
-        merge(&mut message, &block);
-        lines.push(line(asked, &message));
-    }
+    deltas.extend(asked.blocks(reply));
     for text in content(reply) {
-        for piece in reply.cut(text) {
-            lines.push(line(
-                asked,
-                &json!({ "role": "assistant", "content": piece }),
-            ));
-        }
+        let pieces = reply.cut(text).into_iter();
+        deltas.extend(pieces.map(|piece| json!({ "content": piece })));
     }
     for (place, call) in reply.calls.iter().enumerate() {
-        let calls = [written_call(reply, asked, place, call)];
-        let message = json!({ "role": "assistant", "content": "", "tool_calls": calls });
-        lines.push(line(asked, &message));
+        deltas.push(json!({ "tool_calls": [written_call(reply, asked, place, call)] }));
     }
-    lines.push(last(
-        reply,
-        asked,
-        &json!({ "role": "assistant", "content": "" }),
-    ));
-    lines.into_iter().map(Event::plain).collect()
+    let empty = json!({ "role": "assistant", "content": "" });
+    let lines = deltas.iter().map(|delta| {
+        let mut message = empty.clone();
+        merge(&mut message, delta);
+        line(asked, &message)
+    });
+    let lines = lines.chain([last(reply, asked, &empty)]);
+    lines.map(Event::plain).collect()
 }
 
 /// Returns the visible texts: a refusal is text here.

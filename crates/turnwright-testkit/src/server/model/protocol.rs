@@ -1,7 +1,6 @@
 //! The protocols, and which one a request speaks.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,10 +31,6 @@ pub enum Protocol {
     /// Ollama: `POST /api/chat`.
     Ollama,
 }
-
-/// The error for a name that is not a [`Protocol`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownProtocol(String);
 
 impl Protocol {
     /// All protocols.
@@ -148,27 +143,3 @@ impl fmt::Display for Protocol {
         f.write_str(self.name())
     }
 }
-
-impl FromStr for Protocol {
-    type Err = UnknownProtocol;
-
-    fn from_str(name: &str) -> Result<Self, UnknownProtocol> {
-        let mut all = Protocol::ALL.iter().copied();
-        let found = all.find(|protocol| protocol.name() == name);
-        found.ok_or_else(|| UnknownProtocol(name.to_owned()))
-    }
-}
-
-impl fmt::Display for UnknownProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = Protocol::ALL.iter().map(|item| item.name()).collect();
-        write!(
-            f,
-            "unknown protocol `{}`: use one of {}",
-            self.0,
-            names.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownProtocol {}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub(super) use stream::events;
 
-use super::asked::{Asked, insert};
+use super::asked::{Asked, insert, insert_some};
 use super::reply::Reply;
 use super::usage::Usage;
 
@@ -107,9 +107,7 @@ fn message(reply: &Reply, asked: &Asked) -> Option<Value> {
         "role": "assistant",
         "content": parts,
     });
-    if let Some(phase) = &reply.phase {
-        insert(&mut message, "phase", phase.as_str().into());
-    }
+    insert_some(&mut message, "phase", reply.phase.as_deref());
     Some(message)
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Moment, items, response, status};
-use crate::server::model::asked::{Asked, Event, insert, merge};
+use crate::server::model::asked::{Asked, Event, insert, insert_some, merge};
 use crate::server::model::reply::Reply;
 
 /// Events with their sequence numbers.
@@ -11,18 +11,21 @@ use crate::server::model::reply::Reply;
 struct Events(Vec<Event>);
 
 impl Events {
-    fn push(&mut self, kind: &str, fields: &Value) {
+    /// Adds an event with the fields of a place and these.
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass `json!`")]
+    fn push(&mut self, kind: &str, place: &Value, fields: Value) {
         let mut data = json!({ "type": kind, "sequence_number": self.0.len() });
-        merge(&mut data, fields);
+        merge(&mut data, place);
+        merge(&mut data, &fields);
         self.0.push(Event::typed(data));
     }
 }
 
 pub(in crate::server::model) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
     let mut events = Events::default();
-    let begun = response(reply, asked, &[], ("in_progress", None));
+    let begun = json!({ "response": response(reply, asked, &[], ("in_progress", None)) });
     for kind in ["response.created", "response.in_progress"] {
-        events.push(kind, &json!({ "response": begun }));
+        events.push(kind, &begun, json!({}));
     }
     let added = items(reply, asked, Moment::Added).into_iter();
     let done = items(reply, asked, Moment::Done).into_iter();
@@ -36,7 +39,7 @@ pub(in crate::server::model) fn events(reply: &Reply, asked: &Asked) -> Vec<Even
         "incomplete" => "response.incomplete",
         _ => "response.completed",
     };
-    events.push(kind, &json!({ "response": ended }));
+    events.push(kind, &json!({ "response": ended }), json!({}));
     events.0
 }
 
@@ -56,7 +59,8 @@ fn item(reply: &Reply, events: &mut Events, index: usize, mut added: Value, done
     }
     let place = json!({ "output_index": index, "item_id": id });
     let item = |item: &Value| json!({ "output_index": index, "item": item });
-    events.push("response.output_item.added", &item(&added));
+    let of_item = json!({});
+    events.push("response.output_item.added", &of_item, item(&added));
     match kind.as_str() {
         "reasoning" => summary(reply, events, &place, done),
         "message" => message(reply, events, &place, done),
@@ -64,14 +68,15 @@ fn item(reply: &Reply, events: &mut Events, index: usize, mut added: Value, done
         // A tool of the server's own.
         kind if kind.ends_with("_call") => {
             for step in ["in_progress", "completed"] {
-                events.push(&format!("response.{kind}.{step}"), &place);
+                events.push(&format!("response.{kind}.{step}"), &place, json!({}));
             }
         }
         _ => {}
     }
-    events.push("response.output_item.done", &item(done));
+    events.push("response.output_item.done", &of_item, item(done));
 }
 
+/// Adds fields to a place.
 fn with(place: &Value, fields: &Value) -> Value {
     let mut place = place.clone();
     merge(&mut place, fields);
@@ -82,24 +87,21 @@ fn summary(reply: &Reply, events: &mut Events, place: &Value, done: &Value) {
     let parts = done.get("summary").and_then(Value::as_array);
     for (number, part) in parts.into_iter().flatten().enumerate() {
         let place = with(place, &json!({ "summary_index": number }));
+        let mut push = |kind: &str, fields| {
+            events.push(
+                &format!("response.reasoning_summary_{kind}"),
+                &place,
+                fields,
+            );
+        };
         let text = part.get("text").and_then(Value::as_str).unwrap_or_default();
         let empty = json!({ "type": "summary_text", "text": "" });
-        events.push(
-            "response.reasoning_summary_part.added",
-            &with(&place, &json!({ "part": empty })),
-        );
+        push("part.added", json!({ "part": empty }));
         for piece in reply.cut(text) {
-            let delta = with(&place, &json!({ "delta": piece }));
-            events.push("response.reasoning_summary_text.delta", &delta);
+            push("text.delta", json!({ "delta": piece }));
         }
-        events.push(
-            "response.reasoning_summary_text.done",
-            &with(&place, &json!({ "text": text })),
-        );
-        events.push(
-            "response.reasoning_summary_part.done",
-            &with(&place, &json!({ "part": part })),
-        );
+        push("text.done", json!({ "text": text }));
+        push("part.done", json!({ "part": part }));
     }
 }
 
@@ -107,41 +109,38 @@ fn message(reply: &Reply, events: &mut Events, place: &Value, done: &Value) {
     let parts = done.get("content").and_then(Value::as_array);
     for (number, part) in parts.into_iter().flatten().enumerate() {
         let place = with(place, &json!({ "content_index": number }));
+        let mut push = |kind: &str, fields| {
+            events.push(&format!("response.{kind}"), &place, fields);
+        };
         let (kind, field) = match part.get("refusal") {
-            Some(_) => ("response.refusal", "refusal"),
-            None => ("response.output_text", "text"),
+            Some(_) => ("refusal", "refusal"),
+            None => ("output_text", "text"),
+        };
+        let of_text = |name: &str, text: &str| {
+            let mut fields = json!({ name: text });
+            let logprobs = (field == "text").then(|| json!([]));
+            insert_some(&mut fields, "logprobs", logprobs);
+            fields
         };
         let text = part.get(field).and_then(Value::as_str).unwrap_or_default();
         let mut empty = part.clone();
         insert(&mut empty, field, "".into());
-        events.push(
-            "response.content_part.added",
-            &with(&place, &json!({ "part": empty })),
-        );
+        push("content_part.added", json!({ "part": empty }));
         for piece in reply.cut(text) {
-            let mut delta = with(&place, &json!({ "delta": piece }));
-            if field == "text" {
-                insert(&mut delta, "logprobs", json!([]));
-            }
-            events.push(&format!("{kind}.delta"), &delta);
+            push(&format!("{kind}.delta"), of_text("delta", piece));
         }
-        let mut whole = with(&place, &json!({ field: text }));
-        if field == "text" {
-            insert(&mut whole, "logprobs", json!([]));
-        }
-        events.push(&format!("{kind}.done"), &whole);
-        events.push(
-            "response.content_part.done",
-            &with(&place, &json!({ "part": part })),
-        );
+        push(&format!("{kind}.done"), of_text(field, text));
+        push("content_part.done", json!({ "part": part }));
     }
 }
 
 fn arguments(reply: &Reply, events: &mut Events, place: &Value, text: &str) {
+    let mut push = |kind: &str, fields| {
+        let kind = format!("response.function_call_arguments.{kind}");
+        events.push(&kind, place, fields);
+    };
     for piece in reply.cut(text) {
-        let delta = with(place, &json!({ "delta": piece }));
-        events.push("response.function_call_arguments.delta", &delta);
+        push("delta", json!({ "delta": piece }));
     }
-    let whole = with(place, &json!({ "arguments": text }));
-    events.push("response.function_call_arguments.done", &whole);
+    push("done", json!({ "arguments": text }));
 }
