@@ -22,19 +22,11 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct Answer {
     pub(super) delay: Duration,
-    pub(super) early: Option<Early>,
+    pub(super) early: Option<Step>,
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) chunked: bool,
     pub(super) steps: Vec<Step>,
-}
-
-/// AnswerKind happens instead of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Early {
-    Reset,
-    Hang,
-    Close,
 }
 
 /// A step of a body. Steps after [`Step::Hang`], [`Step::Reset`] and [`Step::Close`] are not reached.
@@ -106,20 +98,20 @@ impl Answer {
 
     /// Sends no answer: resets the connection (TCP RST) after the request was read.
     pub fn reset() -> Self {
-        Answer::early(Early::Reset)
+        Answer::early(Step::Reset)
     }
 
     /// Sends no answer: stays silent until the client closes the connection.
     pub fn hang() -> Self {
-        Answer::early(Early::Hang)
+        Answer::early(Step::Hang)
     }
 
     /// Sends no answer: closes the connection after the request was read.
     pub fn close() -> Self {
-        Answer::early(Early::Close)
+        Answer::early(Step::Close)
     }
 
-    fn early(early: Early) -> Self {
+    fn early(early: Step) -> Self {
         Answer {
             early: Some(early),
             ..Answer::status(200)

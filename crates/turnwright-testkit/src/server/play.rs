@@ -11,7 +11,7 @@ use hyper::Response;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{HeaderName, HeaderValue};
 
-use super::answer::{Answer, Early, Step};
+use super::answer::{Answer, Step};
 use super::wire::End;
 
 /// Plays the answer up to its head.
@@ -23,13 +23,13 @@ pub(super) async fn head(answer: Answer, end: End) -> io::Result<Response<Playin
         tokio::time::sleep(answer.delay).await;
     }
     match answer.early {
-        None => {}
-        Some(Early::Hang) => return std::future::pending().await,
-        Some(Early::Close) => return Err(ended()),
-        Some(Early::Reset) => {
+        Some(Step::Hang) => return std::future::pending().await,
+        Some(Step::Close) => return Err(ended()),
+        Some(Step::Reset) => {
             end.reset();
             return Err(ended());
         }
+        _ => {}
     }
     let answer = check(answer);
     let mut response = Response::new(Playing {

@@ -70,27 +70,17 @@ impl Stream {
         self.events.split_at(self.begun.min(self.events.len()))
     }
 
-    fn frames(&self, events: &[Event], line_end: &str) -> Vec<Step> {
-        let frames = events.iter().map(|event| {
-            let (name, data) = (event.name.as_deref(), event.data.to_string());
-            Step::send(self.protocol.frame(name, &data, line_end))
-        });
-        frames.collect()
+    fn frames(&self, events: &[Event]) -> Vec<Step> {
+        self.protocol.frames(events, self.protocol.line_end())
     }
 
     /// Returns the frame after the last event, where the protocol has one.
     pub(super) fn done(&self) -> Option<Step> {
-        self.done_with(self.protocol.line_end())
-    }
-
-    fn done_with(&self, line_end: &str) -> Option<Step> {
-        let done = self.protocol.done()?;
-        Some(Step::send(self.protocol.frame(None, done, line_end)))
+        self.protocol.done(self.protocol.line_end())
     }
 
     fn sent(&self, events: &[Event]) -> Answer {
-        let frames = self.frames(events, self.protocol.line_end());
-        self.protocol.stream().steps(frames)
+        self.protocol.stream().steps(self.frames(events))
     }
 
     /// Returns the head, and everything before the fault.
@@ -108,14 +98,14 @@ impl Stream {
     }
 
     pub(super) fn complete(&self, line_end: &str) -> Answer {
-        let frames = self.frames(&self.events, line_end);
+        let frames = self.protocol.frames(&self.events, line_end);
         let answer = self.protocol.stream().steps(frames);
-        answer.steps(self.done_with(line_end))
+        answer.steps(self.protocol.done(line_end))
     }
 
     /// Returns the complete reply, with a frame of these steps in the middle.
     pub(super) fn with_frame(&self, frame: impl IntoIterator<Item = Step>) -> Answer {
-        let rest = self.frames(self.halves().1, self.protocol.line_end());
+        let rest = self.frames(self.halves().1);
         self.begun().steps(frame).steps(rest).steps(self.done())
     }
 
@@ -139,7 +129,7 @@ impl Stream {
 
     /// Returns everything before the fault, and half of the next frame.
     pub(super) fn half_frame(&self) -> Answer {
-        let next = self.frames(self.halves().1, self.protocol.line_end());
+        let next = self.frames(self.halves().1);
         let Some(Step::Send(frame)) = next.first() else {
             return self.begun();
         };
@@ -177,7 +167,7 @@ impl Stream {
 
     /// Returns the reply with its proper end, but without the finish reason.
     pub(super) fn without_finish(&self) -> Answer {
-        let (kept, finish) = match self.protocol {
+        let kept = match self.protocol {
             // The end has the reason in a field, beside other things.
             Protocol::Gemini => {
                 let mut answer = self.sent(&self.events);
@@ -194,14 +184,11 @@ impl Stream {
                 return answer;
             }
             // `message_delta` has the reason, and `message_stop` follows.
-            Protocol::Anthropic => (self.events.len().saturating_sub(2), 1),
-            _ => (self.events.len().saturating_sub(1), 1),
+            Protocol::Anthropic => self.events.len().saturating_sub(2),
+            _ => self.events.len().saturating_sub(1),
         };
         let (events, rest) = self.events.split_at(kept);
-        let after = self.frames(
-            rest.get(finish..).unwrap_or_default(),
-            self.protocol.line_end(),
-        );
+        let after = self.frames(rest.get(1..).unwrap_or_default());
         self.sent(events).steps(after).steps(self.done())
     }
 

@@ -1,6 +1,5 @@
 //! Writes a reply in the protocol of a request.
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::asked::{Asked, Event};
@@ -37,9 +36,19 @@ impl Protocol {
         }
     }
 
-    /// Returns the data of the frame after the last event, where the protocol has one.
-    pub(in crate::server) fn done(self) -> Option<&'static str> {
-        (self == Protocol::ChatCompletions).then_some("[DONE]")
+    /// Returns the frames of these events.
+    pub(in crate::server) fn frames(self, events: &[Event], line_end: &str) -> Vec<Step> {
+        let frames = events.iter().map(|event| {
+            let (name, data) = (event.name.as_deref(), event.data.to_string());
+            Step::send(self.frame(name, &data, line_end))
+        });
+        frames.collect()
+    }
+
+    /// Returns the frame after the last event, where the protocol has one.
+    pub(in crate::server) fn done(self, line_end: &str) -> Option<Step> {
+        let has_one = self == Protocol::ChatCompletions;
+        has_one.then(|| Step::send(self.frame(None, "[DONE]", line_end)))
     }
 }
 
@@ -59,14 +68,11 @@ impl Reply {
             return gemini_array(&self.events(asked));
         }
         let line_end = protocol.line_end();
-        let frame = |name: Option<&str>, data: &str| {
-            Step::Send(Bytes::from(protocol.frame(name, data, line_end)))
-        };
-        let events = self.events(asked);
-        let frames = events.iter();
-        let frames = frames.map(|event| frame(event.name.as_deref(), &event.data.to_string()));
-        let done = protocol.done().map(|done| frame(None, done));
-        protocol.stream().steps(frames).steps(done)
+        let frames = protocol.frames(&self.events(asked), line_end);
+        protocol
+            .stream()
+            .steps(frames)
+            .steps(protocol.done(line_end))
     }
 
     /// Returns the reply as one object.
