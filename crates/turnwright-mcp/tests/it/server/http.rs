@@ -71,9 +71,6 @@ async fn serve(
     let plain = |status: &str, more: &str| {
         format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n{more}\r\n")
     };
-    if mode == "old-transport" {
-        return old_transport(&mut stream, &method).await;
-    }
     if method == "GET" && mode == "session-large-stream" {
         return endless_event(&mut stream).await;
     }
@@ -96,7 +93,7 @@ async fn serve(
         "rejects-calls" if is_call => Some(plain("413 Content Too Large", "")),
         "redirects" => Some(plain("307 Temporary Redirect", "Location: http://127.0.0.1:1/\r\n")),
         "unauthorised" => Some(plain("401 Unauthorized", "WWW-Authenticate: Bearer\r\n")),
-        "not-found" => Some(plain("404 Not Found", "")),
+        "not-found" | "old-transport" => Some(plain("404 Not Found", "")),
         "fails" => Some(plain("500 Internal Server Error", "")),
         "login-page" => Some(
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n\r\n<html>Log in</html>".to_owned(),
@@ -170,23 +167,6 @@ async fn endless_event(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(head.as_bytes()).await?;
     loop {
         stream.write_all(&[b'x'; 4_096]).await?;
-    }
-}
-
-/// The transport that streamable HTTP has replaced: the server says on a stream where requests are sent.
-async fn old_transport(stream: &mut TcpStream, method: &str) -> std::io::Result<()> {
-    let answer = match method {
-        "GET" => {
-            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n\
-             event: endpoint\ndata: /message?sessionId=1\n\n"
-        }
-        _ => "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-    };
-    stream.write_all(answer.as_bytes()).await?;
-    match method {
-        // Keeps the stream open.
-        "GET" => std::future::pending().await,
-        _ => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ fn invalid_requests_are_rejected() {
         &[
             ("model", |body| body["model"] = json!(null)),
             ("messages: must be at least 1 item", |body| {
-                body["messages"] = json!([])
+                body["messages"] = json!([]);
             }),
             ("messages.0.role", |body| {
                 body["messages"][0]["role"] = json!("function");

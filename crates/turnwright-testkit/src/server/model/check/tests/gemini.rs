@@ -20,7 +20,7 @@ fn invalid_requests_are_rejected() {
                 },
             ),
             ("contents: must be at least 1 item", |body| {
-                body["contents"] = json!([])
+                body["contents"] = json!([]);
             }),
             ("contents.0.role", |body| {
                 body["contents"][0]["role"] = json!("assistant");
