@@ -12,7 +12,6 @@ use crate::server::{Answer, ReceivedRequest};
 /// ```
 /// use turnwright_testkit::server::model::Protocol;
 ///
-/// assert_eq!("anthropic".parse(), Ok(Protocol::Anthropic));
 /// assert_eq!(Protocol::ChatCompletions.to_string(), "chat_completions");
 /// assert_eq!(Protocol::ALL.len(), 5);
 /// ```
