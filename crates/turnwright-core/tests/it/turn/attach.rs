@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use turnwright_core::artifact::Inline;
 use turnwright_core::gate::TurnActivity;
+use turnwright_core::middleware::compact;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 
@@ -104,7 +107,7 @@ fn acting() -> TurnRunner {
     });
     runner(model())
         .tool(act.build())
-        .policy(tool::approval::always("careful"))
+        .policy(always("careful"))
         .build()
         .unwrap()
 }
@@ -273,6 +276,53 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
     assert_eq!(turn.await.text, "done");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_follower_gets_each_call_once_and_each_gate_with_its_beginning() {
+    let storage = Storage::memory();
+    let slow = runner(|ctx: DispatchContext| async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if ctx.records().own_tool_calls().len() < 8 {
+            ctx.call("text", "{}").await;
+        } else {
+            ctx.answer("done").await?;
+        }
+        Ok(())
+    });
+    let text = tool("text")
+        .inline(Inline::Always)
+        .approval(always("It is long."));
+    let text = text.handler(|_: Value, _| async { "word ".repeat(1_500) });
+    let slow = slow.tool(text.build()).storage(storage.clone());
+    // It makes handles of earlier results, and writes their calls again.
+    let slow = slow.dispatch_input(compact(8_000).keep_last(1)).build();
+    let mut turn = slow.unwrap().start(input());
+    let mut gates = turn.gates();
+    let approves = async move {
+        while let Some(gate) = gates.next().await {
+            gates.approve(&*gate.id).unwrap();
+        }
+    };
+    let approves = tokio::spawn(approves);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let here = runner(ScriptedModel::new([])).storage(storage).build();
+    let mut followed = here.unwrap().attach(TALK, TURN).await.unwrap();
+    let mut names = Vec::new();
+    while let Some(event) = followed.next().await {
+        names.push(event.name());
+    }
+    let mut compactions = 0;
+    while let Some(event) = turn.next().await {
+        compactions += usize::from(event.name() == "compacted");
+    }
+    assert!(compactions > 0);
+    approves.await.unwrap();
+    let names = names.into_iter().filter(|name| *name != "leaseWait");
+    let mut expected = vec!["turnStart"];
+    expected.extend(["turnGateOpen", "turnGateClosed", "toolCall"].repeat(8));
+    expected.extend(["message", "turnEnd"]);
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+}
+
 #[tokio::test]
 async fn a_turn_in_another_process_cannot_be_cancelled_suspended_or_answered_from_here() {
     let (storage, stop) = (Storage::memory(), Cancellation::new());
@@ -382,7 +432,7 @@ async fn a_suspended_turn_shows_its_records_and_gates() {
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
         .tool(act.build())
-        .policy(tool::approval::always("careful"))
+        .policy(always("careful"))
         .suspend_at_gates()
         .build()
         .unwrap();
