@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use super::approval_gate::{Why, ask};
 use super::checked::Checked;
-use super::guard::CallGuard;
-use super::proposed::Refused;
-use super::run::cancelled;
+use super::guard::{CallGuard, cancelled};
+use super::proposed::Call;
+use super::refused::Refused;
 use crate::checksum;
 use crate::deadline::{TimeLimit, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
-use crate::record::{CallState, Denial, LedgerEntry, Record, ToolCall};
+use crate::record::{CallState, Denial, LedgerEntry, Record};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
-use crate::tool::context::{Call, CallPermit, Setup};
+use crate::tool::context::{CallPermit, Setup};
 
 /// Maximum number of times that policies and approvers may change the arguments of one call.
 const MAX_CHANGES: usize = 3;
@@ -50,7 +50,7 @@ impl Call<Checked> {
     /// Returns whether a policy applies to it.
     pub(super) fn is_reviewed(&self) -> bool {
         let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
-        self.tool().approval().is_some() || self.turn().setups().any(reviews)
+        self.stage.tool.approval().is_some() || self.turn().setups().any(reviews)
     }
 
     async fn review(self) -> Result<Call<Admitted>, Call<Refused>> {
@@ -65,9 +65,9 @@ impl Call<Checked> {
                 }
                 Review::Rewrite(args) => (args, None),
                 Review::Ask { by_another, .. }
-                    if granted
-                        .as_ref()
-                        .is_some_and(|by| by.covers(level, by_another, checked.args())) =>
+                    if granted.as_ref().is_some_and(|by| {
+                        by.covers(level, by_another, checked.stage.args.value())
+                    }) =>
                 {
                     return Ok(checked.admitted());
                 }
@@ -99,7 +99,7 @@ impl Call<Checked> {
             granted = written.map(|(level, by_another)| Granted {
                 level,
                 by_another,
-                digest: checksum::digest_of(checked.args()),
+                digest: checksum::digest_of(checked.stage.args.value()),
             });
         }
         let denial = Denial {
@@ -120,25 +120,23 @@ impl Call<Checked> {
     /// The view of the call for policies and approvers. It does not include the handler.
     fn pending(&self) -> PendingCall<'_> {
         PendingCall {
-            id: self.id(),
-            checksum: self.checksum(),
-            tool: self.tool(),
-            args: self.args(),
-            response: self.request.response.as_ref(),
+            record: &self.record,
+            tool: &self.stage.tool,
+            args: self.stage.args.value(),
             ctx: &self.ctx,
         }
     }
 
     fn deny(self, denial: Denial, for_model: Option<String>) -> Call<Refused> {
         if self.ctx.cancellation().is_cancelled() {
-            let error = cancelled(self.tool(), false);
-            return self.refuse(error);
+            let error = cancelled(&self.stage.tool, false);
+            return self.refuse(error, None);
         }
         let error = Error::new(
             ErrorCode::TOOL_DENIED,
             format!(
                 "`{}` was not approved: {}",
-                self.tool().name(),
+                self.stage.tool.name(),
                 denial.reason
             ),
         );
@@ -146,8 +144,7 @@ impl Call<Checked> {
             Some(text) => error.with_model_text(text),
             None => error,
         };
-        let checksum = self.stage.checksum;
-        self.refuse_as(checksum, error, Some(denial))
+        self.refuse(error, Some(denial))
     }
 }
 
@@ -232,7 +229,7 @@ impl Call<Admitted> {
     pub(super) fn within_budget(mut self) -> Result<Self, Call<Refused>> {
         match self.take_permit() {
             Ok(()) => Ok(self),
-            Err(error) => Err(self.enter(|admitted| admitted.checked).refuse(error)),
+            Err(error) => Err(self.refuse(error, None)),
         }
     }
 
@@ -241,17 +238,15 @@ impl Call<Admitted> {
         let checked = &self.stage.checked;
         let mut records = Vec::new();
         let mut guard = guard.unwrap_or_else(|| {
-            let open = || ToolCall::open((*self.request).clone(), checked.checksum);
-            let record = self.recorded.then(open);
-            records.extend(record.clone().map(Record::ToolCall));
-            CallGuard::new(&self.ctx, record)
+            records.extend(self.recorded.then(|| Arc::clone(&self.record).into()));
+            CallGuard::new(&self.ctx, &self.record, self.recorded)
         });
         // Without a store, there is no ledger.
         let in_ledger = self.needs_ledger_entry() && self.turn().record_store().is_some();
         let entry = in_ledger.then(|| Arc::new(self.ledger_entry()));
-        records.extend(entry.clone().map(Record::Ledger));
+        records.extend(entry.clone().map(Record::from));
         let edited = checked.edited.then(|| checked.args.value().clone());
-        guard.mark_started(&checked.tool, edited, entry);
+        guard.admitted(&checked.tool, edited, entry);
         self.stage.guard = Some(guard);
         records
     }
@@ -273,21 +268,16 @@ impl Call<Admitted> {
     }
 
     fn ledger_entry(&self) -> LedgerEntry {
-        let Checked {
-            tool,
-            checksum,
-            args,
-            ..
-        } = &self.stage.checked;
+        let (call, checked) = (&self.record, &self.stage.checked);
         LedgerEntry {
-            idempotency_key: self.idempotency_key(checksum),
+            idempotency_key: self.ctx.idempotency_key(call),
             turn_id: Arc::clone(self.turn().shared_id()),
-            tool_call: self.id().to_owned(),
-            checksum: checksum.as_str().to_owned(),
-            ordinal: Some(self.request.ordinal),
-            tool: Arc::clone(&self.request.name),
-            fingerprint: tool.fingerprint().to_owned(),
-            args: args.value().clone(),
+            tool_call: call.id().to_owned(),
+            checksum: call.checksum().to_owned(),
+            ordinal: call.ordinal(),
+            tool: Arc::clone(&call.tool),
+            fingerprint: checked.tool.fingerprint().to_owned(),
+            args: checked.args.value().clone(),
             state: CallState::Started,
             started_at: SystemTime::now(),
             ended_at: None,

@@ -57,7 +57,7 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<D
         ));
     };
     let (gate, mut request) = question(call, level, why, not_by)?;
-    let before = turn.answered_before(&request.gate, &gate, Some(call.id));
+    let before = turn.answered_before(&request.gate, &gate, Some(call.id()));
     if let Some(answer) = before {
         return Ok(read(Ok(answer)));
     }
@@ -65,7 +65,7 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<D
     if approver.is_none() && !turn.can_be_answered() {
         return Ok(denied("no one can answer"));
     }
-    let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
+    let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id().into()));
     let waiter = Waiter::Approval {
         has_approver: approver.is_some(),
     };
@@ -137,9 +137,9 @@ fn question(
         gate: gate_id(
             (conversation, turn.turn_id()),
             &GateKind::Approval,
-            &json!([call.id, call.tool.fingerprint(), digest]),
+            &json!([call.id(), call.tool.fingerprint(), digest]),
         ),
-        id: call.id.to_owned(),
+        id: call.id().to_owned(),
         turn_id: Arc::clone(turn.shared_id()),
         conversation: conversation.into(),
         outer_tools: turn.outer_tools().to_vec(),

@@ -14,20 +14,23 @@ use tokio::task::JoinError;
 use super::admitted::Admitted;
 use super::checked::Checked;
 use super::guard::CallGuard;
-use super::proposed::Refused;
+use super::proposed::Call;
+use super::refused::Refused;
 use crate::effects::Concurrency;
-use crate::record::{CallRequest, Record, ToolCall};
+use crate::error::Error;
+use crate::record::{Record, ToolCall};
+use crate::schema::RawArgs;
 use crate::task::OnDrop;
 use crate::telemetry;
-use crate::tool::Tool;
-use crate::tool::context::{Call, DispatchContext, Proposed};
+use crate::tool::context::DispatchContext;
+use crate::tool::{Tool, ToolOutput};
 
 type Decided = Result<Call<Admitted>, Call<Refused>>;
 
 /// A call that was not checked yet, and its guard if it is recorded.
 type Proposal = (Call, Option<CallGuard>);
 
-impl Call<Proposed> {
+impl Call {
     /// Runs the call to completion: checks, admits, runs and settles it. Every result, including failures, becomes the record.
     pub fn complete(self) -> impl Future<Output = Arc<ToolCall>> + Send {
         complete_one(self, None)
@@ -48,6 +51,11 @@ impl Call<Admitted> {
 }
 
 impl DispatchContext {
+    /// Proposes one call and runs it to completion: see [`DispatchContext::call_tools`].
+    pub async fn call(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Arc<ToolCall> {
+        self.propose(tool, args).complete().await
+    }
+
     /// Runs calls that were proposed together and returns their records in the proposed order. Executors run tools with this
     /// method.
     ///
@@ -81,7 +89,10 @@ impl DispatchContext {
     /// ```
     pub async fn call_tools(&self, proposed: impl IntoIterator<Item = Call>) -> Vec<Arc<ToolCall>> {
         // Calls run in this context, whichever one proposed them.
-        let calls = proposed.into_iter().map(|call| call.in_context(self));
+        let calls = proposed.into_iter().map(|mut call| {
+            call.ctx = self.clone();
+            call
+        });
         let calls: Vec<Call> = calls.collect();
         match <[Call; 1]>::try_from(calls) {
             Ok([only]) => vec![only.complete().await],
@@ -111,7 +122,7 @@ impl DispatchContext {
     /// Returns how many of these calls, from the first on, may run concurrently.
     fn run_together(&self, calls: &[Proposal]) -> usize {
         let alone = |(call, _): &Proposal| {
-            let tool = self.tools().get(&call.request.name);
+            let tool = self.tools().get(call.record.tool());
             tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
         };
         match calls.iter().position(alone) {
@@ -152,7 +163,7 @@ impl DispatchContext {
     }
 }
 
-pub(super) async fn complete_one(call: Call, tool: Option<Tool>) -> Arc<ToolCall> {
+async fn complete_one(call: Call, tool: Option<Tool>) -> Arc<ToolCall> {
     let (ctx, id) = (call.ctx.clone(), call.id().to_owned());
     let activity = ctx.turn().gates().activity();
     let _counted = activity.begin_call(&id);
@@ -193,7 +204,7 @@ type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 enum Progress {
     Decided(Decided),
     /// Waits for an external check, a policy or an approver.
-    Undecided(Box<CallRequest>, Decision),
+    Undecided(Arc<ToolCall>, Decision),
     /// Refused, and recorded as such.
     Settled(Arc<ToolCall>),
 }
@@ -205,21 +216,23 @@ impl Progress {
         let checked = match call.check_alone(tool) {
             Err(refused) => return Progress::Decided(Err(refused)),
             // Neither an external check nor a policy applies.
-            Ok(checked) if !checked.tool().has_checks() && !checked.is_reviewed() => {
+            Ok(checked) if !checked.stage.tool.has_checks() && !checked.is_reviewed() => {
                 return Progress::Decided(checked.admitted().within_budget());
             }
             Ok(checked) => checked,
         };
         // Do not request approval for a call that cannot run.
         if let Some(limit) = checked.turn().no_call_left() {
-            let error = checked.turn().refuse_call(checked.tool().name(), &limit);
-            return Progress::Decided(Err(checked.refuse(error)));
+            let error = checked
+                .turn()
+                .refuse_call(checked.stage.tool.name(), &limit);
+            return Progress::Decided(Err(checked.refuse(error, None)));
         }
-        let request = checked.request.clone();
+        let record = Arc::clone(&checked.record);
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
             Some(decided) => Progress::Decided(decided.and_then(Call::within_budget)),
-            None => Progress::Undecided(request, decision),
+            None => Progress::Undecided(record, decision),
         }
     }
 }
@@ -297,8 +310,8 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [CheckedCall], behind:
             Progress::Decided(Ok(admitted)) if !suspends => {
                 records.extend(admitted.open(step.guard.take()));
             }
-            Progress::Decided(Ok(Call { request, .. })) | Progress::Undecided(request, _) => {
-                records.extend(open(ctx, request, &mut step.guard));
+            Progress::Decided(Ok(Call { record, .. })) | Progress::Undecided(record, _) => {
+                records.extend(open(ctx, record, &mut step.guard));
             }
             Progress::Decided(Err(refused)) => {
                 if let Some(guard) = step.guard.take() {
@@ -312,7 +325,9 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [CheckedCall], behind:
         }
     }
     for (call, guard) in behind {
-        records.extend(open(ctx, &call.request, guard));
+        let checksum = call.record.raw_checksum();
+        call.record_mut().checksum = checksum;
+        records.extend(open(ctx, &call.record, guard));
     }
     // If this fails, the turn fails and nothing runs. Meanwhile keep polling the decisions: they may hold a place in a queue that
     // the store waits in too.
@@ -327,13 +342,70 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [CheckedCall], behind:
 /// Opens the record of a waiting call, unless that was already done.
 fn open(
     ctx: &DispatchContext,
-    request: &CallRequest,
+    record: &Arc<ToolCall>,
     guard: &mut Option<CallGuard>,
 ) -> Option<Record> {
     if guard.is_some() {
         return None;
     }
-    let record = ToolCall::open(request.clone(), request.checksum());
-    *guard = Some(CallGuard::new(ctx, Some(Arc::clone(&record))));
-    Some(Record::ToolCall(record))
+    *guard = Some(CallGuard::new(ctx, record, true));
+    Some(Record::ToolCall(Arc::clone(record)))
+}
+
+impl Tool {
+    /// Calls this tool and returns the output of its handler. The arguments are checked, policies and approvers decide, and the
+    /// handler runs, as for a call of a model. The call is not recorded.
+    ///
+    /// `max_result_bytes` does not apply: the caller reads a streamed output and can stop at any time.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let ping = Tool::dynamic("ping", json!({ "type": "object" }))
+    ///     .description("Answers.")
+    ///     .handler(|_: Value, _: ToolContext| async { "pong" })
+    ///     .build()?;
+    /// let output = ping.call(&DispatchContext::standalone(), "{}").await?;
+    /// assert_eq!(output.as_text(), Some("pong"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the arguments are invalid (`E_INVALID_TOOL_ARGS`), the call was denied, or the handler failed, timed
+    /// out or was cancelled.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the handler's future is dropped with it. A blocking handler is detached.
+    pub async fn call(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Result<ToolOutput, Error> {
+        let mut proposed = self.propose(ctx, args.into());
+        proposed.recorded = false;
+        let checked = proposed.check_alone(Some(self.clone()));
+        let checked = checked.map_err(Call::into_error)?;
+        let checked = checked.ask_external().await;
+        let checked = checked.map_err(Call::into_error)?;
+        let admitted = checked.admit().await.map_err(Call::into_error)?;
+        admitted.run().await.into_result().await
+    }
+
+    /// Calls this tool and returns the record of the call, which is added to the turn and stored. Every result is in the record,
+    /// including invalid arguments, a denial or a failure.
+    ///
+    /// To call a tool of the turn by name, use [`DispatchContext::call`].
+    pub async fn call_and_record(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Arc<ToolCall> {
+        complete_one(self.propose(ctx, args.into()), Some(self.clone())).await
+    }
+
+    fn propose(&self, ctx: &DispatchContext, args: RawArgs) -> Call {
+        Call::new(ctx.clone(), Arc::clone(self.shared_name()), args)
+    }
 }

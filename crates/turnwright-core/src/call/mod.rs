@@ -27,6 +27,7 @@ mod checked;
 mod guard;
 mod proposed;
 mod recovery;
+mod refused;
 mod results;
 mod run;
 mod settle;
@@ -36,7 +37,7 @@ mod spool;
 mod tests;
 
 pub use crate::checksum::{checksum, digest_of};
-pub use crate::tool::context::{Call, Proposed};
+pub use proposed::{Call, Proposed};
 
-pub(crate) use proposed::shown_name;
+pub(crate) use checked::shown_name;
 pub(crate) use recovery::{OpenCalls, left_open, not_approved};

@@ -2,20 +2,18 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::future::join_all;
-use tokio::time::Instant;
 
-use super::admitted::Admitted;
-use super::guard::CallGuard;
+use super::guard::{CallGuard, describe};
+use super::proposed::Call;
+use super::results::through_hooks;
 use super::run::Ran;
 use crate::deadline::{TimeLimit, within};
-use crate::ids::Id;
-use crate::record::{CallRequest, CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::task::OnDrop;
 use crate::tool::ToolOutput;
-use crate::tool::context::{Call, DispatchContext, Mark, Proposed};
+use crate::tool::context::{DispatchContext, Mark};
 use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
 /// The result of a call that a dead process left open, for the model.
@@ -165,7 +163,7 @@ impl DispatchContext {
         let why = match within(time, self.cancellation(), asked).await {
             Ok(Ok(finding)) => return finding,
             Ok(Err(error)) => error.to_string(),
-            Err(cut) => super::run::describe(cut).1,
+            Err(cut) => describe(cut).1,
         };
         let tool = &entry.tool;
         self.turn()
@@ -179,7 +177,7 @@ impl DispatchContext {
         let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
         let checked = match checked {
             // A policy or an approver had changed them.
-            Some(checked) if *checked.args() != entry.args => {
+            Some(checked) if *checked.stage.args.value() != entry.args => {
                 checked.recheck(entry.args.clone().into()).await.ok()
             }
             checked => checked,
@@ -192,51 +190,26 @@ impl DispatchContext {
             self.put_on_record(records).await;
             return;
         };
-        checked
-            .admitted()
-            .was_done(call, entry, output)
-            .through_hooks()
-            .await
-            .settle()
-            .await;
-    }
-}
-
-impl Call<Admitted> {
-    /// Creates the outcome of a call that ran in another process.
-    fn was_done(self, call: Arc<ToolCall>, entry: Arc<LedgerEntry>, output: ToolOutput) -> Ran {
-        let mut guard = CallGuard::new(&self.ctx, Some(call));
-        guard.mark_started(&self.stage.checked.tool, None, Some(entry));
-        guard.started();
-        let (call, _) = self.start(Instant::now());
-        Ran {
+        let mut guard = CallGuard::new(self, &call, true);
+        guard.admitted(&checked.stage.tool, None, Some(entry));
+        guard.handler_started();
+        let (call, _) = checked.admitted().start();
+        let ran = Ran {
+            result: through_hooks(&call, Ok(output)).await,
             call,
-            result: Ok(output),
             guard: Some(guard),
             state: CallState::Done,
             started: true,
-        }
+        };
+        ran.settle().await;
     }
 }
 
-impl Call<Proposed> {
+impl Call {
     /// Recreates the call of a record, with the same ids. `None` if the record was not created by the call path.
-    fn again(ctx: &DispatchContext, record: &ToolCall) -> Option<Self> {
-        let id = <[u8; 10]>::try_from(record.id().as_bytes()).ok()?;
-        let age = SystemTime::now().duration_since(record.created_at());
-        let created = Instant::now().checked_sub(age.unwrap_or_default());
-        let request = CallRequest {
-            id: id.is_ascii().then(|| Id::new(id))?,
-            ordinal: record.ordinal()?,
-            provider_id: record.provider_id().map(Arc::from),
-            response: record.response().cloned(),
-            provider_state: record.provider_state().cloned(),
-            name: record.tool().into(),
-            raw: record.args().clone(),
-            created: created.unwrap_or_else(Instant::now),
-            // It was part of a complete response.
-            empty_args_as_object: true,
-        };
-        Some(Call::of(ctx.clone(), request))
+    fn again(ctx: &DispatchContext, record: &Arc<ToolCall>) -> Option<Self> {
+        // It was part of a complete response.
+        let again = || Call::of(ctx.clone(), Arc::clone(record), true);
+        record.ordinal().map(|_| again())
     }
 }

@@ -6,41 +6,39 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::json;
 
-use super::run::Ran;
 use crate::artifact::Inline;
 use crate::deadline::{TimeLimit, within};
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::{Level, LogEntry};
 use crate::record::{Settled, ToolResults};
 use crate::tool::approval::ApprovalPolicy;
-use crate::tool::context::{Call, Running, ToolContext};
+use crate::tool::context::ToolContext;
 use crate::tool::{ResultHook, ToolOutput};
 
-impl Call<Running> {
-    /// Iterates over the hooks: those of the tool, then those of the runner.
-    fn result_hooks(&self) -> impl Iterator<Item = &Arc<dyn ResultHook>> {
-        let of_runner = &self.turn().setup().result_hooks;
-        self.stage.tool.result_hooks().iter().chain(of_runner)
-    }
-
-    pub(super) fn has_result_hooks(&self) -> bool {
-        self.result_hooks().next().is_some()
-    }
+/// Iterates over the hooks: those of the tool, then those of the runner.
+fn hooks(call: &ToolContext) -> impl Iterator<Item = &Arc<dyn ResultHook>> {
+    let of_runner = &call.turn().setup().result_hooks;
+    call.tool().result_hooks().iter().chain(of_runner)
 }
 
-impl Ran {
-    /// Passes the result through the hooks.
-    pub(super) async fn through_hooks(mut self) -> Self {
-        if self.call.has_result_hooks() {
-            self.result = Box::pin(through_hooks(&self.call, self.result)).await;
-        }
-        self
-    }
+pub(super) fn has_hooks(call: &ToolContext) -> bool {
+    hooks(call).next().is_some()
 }
 
-/// Passes the output of a handler through the hooks. If one of them fails, the output is discarded.
+/// Passes the result through the hooks, if there are any. If one of them fails, an output is discarded.
 pub(super) async fn through_hooks(
-    call: &Arc<Call<Running>>,
+    call: &ToolContext,
+    result: Result<ToolOutput, Error>,
+) -> Result<ToolOutput, Error> {
+    if has_hooks(call) {
+        Box::pin(changed_by_hooks(call, result)).await
+    } else {
+        result
+    }
+}
+
+async fn changed_by_hooks(
+    call: &ToolContext,
     result: Result<ToolOutput, Error>,
 ) -> Result<ToolOutput, Error> {
     let ran = result.is_ok();
@@ -55,8 +53,8 @@ pub(super) async fn through_hooks(
         }
     };
     let hooked = AssertUnwindSafe(hooked).catch_unwind();
-    let time = TimeLimit::from_now(call.stage.tool.timeout());
-    let cancellation = call.ctx.cancellation();
+    let time = TimeLimit::from_now(call.tool().timeout());
+    let cancellation = call.dispatch().cancellation();
     let why = match within(time, cancellation, hooked).await {
         Ok(Ok(Ok(result))) => return result,
         Ok(Ok(Err(_))) => "failed",
@@ -68,25 +66,25 @@ pub(super) async fn through_hooks(
 }
 
 async fn output_through(
-    call: &Arc<Call<Running>>,
+    call: &ToolContext,
     mut output: ToolOutput,
 ) -> Result<ToolOutput, BoxError> {
-    for hook in call.result_hooks() {
+    for hook in hooks(call) {
         let (untrusted, private) = (output.untrusted, output.private);
-        let ctx = ToolContext::new(Arc::clone(call));
-        output = hook.on_output(ctx, output).await?;
+        output = hook.on_output(call.clone(), output).await?;
         output.untrusted |= untrusted;
         output.private |= private;
     }
     Ok(output)
 }
 
-async fn error_through(call: &Arc<Call<Running>>, error: &Error) -> Result<Error, BoxError> {
+async fn error_through(call: &ToolContext, error: &Error) -> Result<Error, BoxError> {
     let (mut model, mut operator) = (error.model_text().to_owned(), error.with_causes());
-    for hook in call.result_hooks() {
+    for hook in hooks(call) {
         for text in [&mut model, &mut operator] {
-            let ctx = ToolContext::new(Arc::clone(call));
-            *text = hook.on_error_text(ctx, std::mem::take(text)).await?;
+            *text = hook
+                .on_error_text(call.clone(), std::mem::take(text))
+                .await?;
         }
     }
     // Without the source, which the hooks did not see.
@@ -96,10 +94,10 @@ async fn error_through(call: &Arc<Call<Running>>, error: &Error) -> Result<Error
 }
 
 /// The error of a call whose result is withheld.
-fn withheld(call: &Call<Running>, ran: bool, why: &str) -> Error {
+fn withheld(call: &ToolContext, ran: bool, why: &str) -> Error {
     let message = format!(
         "the result of `{}` was withheld: a result hook {why}",
-        call.stage.tool.name()
+        call.tool().name()
     );
     let for_model = if ran {
         "The tool ran, but its result was withheld. Do not call it again to see the result."
@@ -109,19 +107,19 @@ fn withheld(call: &Call<Running>, ran: bool, why: &str) -> Error {
     Error::new(ErrorCode::TOOL_RESULT_WITHHELD, message).with_model_text(for_model)
 }
 
-impl Call<Running> {
+impl ToolContext {
     /// Returns whether a policy of the turn, of an outer turn or of the tool keeps the result out of the prompt.
     pub(super) fn is_quarantined(&self) -> bool {
-        if self.stage.tool.is_artifact_tool() {
+        if self.tool().is_artifact_tool() {
             return false;
         }
         // A policy is user code. If it panics, the result is kept out.
         let quarantines = |policy: &Arc<dyn ApprovalPolicy>| {
-            catch_unwind(AssertUnwindSafe(|| policy.quarantines(&self.stage.tool))).unwrap_or(true)
+            catch_unwind(AssertUnwindSafe(|| policy.quarantines(self.tool()))).unwrap_or(true)
         };
         let setups = self.turn().setups();
         let policies = setups.flat_map(|setup| &setup.policies);
-        policies.chain(self.stage.tool.approval()).any(quarantines)
+        policies.chain(self.tool().approval()).any(quarantines)
     }
 
     /// Returns whether the result is inlined.
@@ -129,7 +127,7 @@ impl Call<Running> {
         if self.is_quarantined() {
             Inline::Never
         } else {
-            self.stage.tool.inline()
+            self.tool().inline()
         }
     }
 
@@ -154,11 +152,11 @@ impl Call<Running> {
         // No artifact tool reads media.
         settled.attachments.clear();
         settled.quarantined = true;
-        let (id, tool) = (self.id(), self.stage.tool.name());
+        let (id, tool) = (self.id(), self.tool().name());
         let entry = LogEntry::new(format!(
             "the result of call `{id}` of `{tool}` is in quarantine: the prompt does not show it"
         ));
-        let payload = json!({ "id": id, "tool": tool, "source": self.stage.tool.source() });
+        let payload = json!({ "id": id, "tool": tool, "source": self.tool().source() });
         let turn = self.turn();
         turn.log(Level::Info, entry.kind("quarantine").payload(payload));
     }

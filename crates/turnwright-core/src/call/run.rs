@@ -16,26 +16,25 @@ use tokio::time::Instant;
 
 use super::admitted::Admitted;
 use super::checked::Checked;
-use super::guard::CallGuard;
-use super::proposed::report_refused;
+use super::guard::{CallGuard, cancelled, cut_off, report_refused};
+use super::proposed::Call;
 use super::results::through_hooks;
-use crate::deadline::{Cut, within};
-use crate::effects::Effects;
+use crate::deadline::within;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::EventKind;
 use crate::lease::TurnLease;
-use crate::record::CallState;
+use crate::record::{CallState, Settled};
 use crate::task::OnDrop;
 use crate::telemetry::{self, ToolSpan};
 use crate::text::panic_text;
-use crate::tool::context::{Call, Running, ToolContext};
-use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
+use crate::tool::context::ToolContext;
+use crate::tool::{BoundHandler, HandlerResult, ToolOutput, Work};
 
 /// A call that ran or could not start. Its result is not stored yet.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
 pub(crate) struct Ran {
-    pub(super) call: Arc<Call<Running>>,
+    pub(super) call: ToolContext,
     pub(super) result: Result<ToolOutput, Error>,
     pub(super) guard: Option<CallGuard>,
     /// The state of the call in the ledger.
@@ -51,10 +50,11 @@ impl Ran {
     /// Returns an error if the handler failed, panicked, timed out or was cancelled.
     pub(crate) async fn into_result(self) -> Result<ToolOutput, Error> {
         if let Some(guard) = self.guard {
-            Box::pin(guard.end(self.state)).await;
+            // It has no record.
+            Box::pin(guard.settle(Settled::default(), self.state)).await;
         }
         let mut output = self.result?;
-        output.private |= self.call.stage.reads.so_far().private;
+        output.private |= self.call.reads().so_far().private;
         Ok(output)
     }
 }
@@ -83,22 +83,21 @@ impl Call<Admitted> {
             let error = cancelled(&self.stage.checked.tool, false);
             return self.not_run(error);
         }
-        let start = Instant::now();
         let mut guard = self.stage.guard.take();
         if let Some(guard) = &mut guard {
-            guard.started();
+            guard.handler_started();
         }
         // Held until the handler has ended.
         let mut permit = self.stage.permit.take();
         if let Some(permit) = &mut permit {
             permit.ran = true;
         }
-        let (call, bound) = self.start(start);
-        call.turn().wiring().begin_reads(&call.stage.reads);
-        let mut watch = Watch::start(&call, start);
-        let work = bound.start(ToolContext::new(Arc::clone(&call)));
+        let (call, bound) = self.start();
+        call.turn().wiring().begin_reads(call.reads());
+        let mut watch = Watch::start(&call);
+        let work = bound.start(call.clone());
         watch.blocking = matches!(work, Work::Blocking(_));
-        let work = perform(work, &call, start);
+        let work = perform(work, &call);
         let (mut result, abandoned) = watch.span.instrument(work).await;
         // The state of the call does not depend on whether its result can be stored.
         let state = match &result {
@@ -106,9 +105,7 @@ impl Call<Admitted> {
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
             Err(_) => CallState::Unknown,
         };
-        if call.has_result_hooks() {
-            result = Box::pin(through_hooks(&call, result)).await;
-        }
+        result = through_hooks(&call, result).await;
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
@@ -123,30 +120,22 @@ impl Call<Admitted> {
     }
 
     /// Moves the call to the stage in which its handler runs.
-    pub(super) fn start(self, start: Instant) -> (Arc<Call<Running>>, BoundHandler) {
+    pub(super) fn start(self) -> (ToolContext, BoundHandler) {
         let Checked {
             tool,
-            checksum,
             args,
             edited,
             bound,
         } = self.stage.checked;
-        let running = Running::new(self.ctx.turn(), (tool, args), checksum, edited, start);
-        let call = Call {
-            ctx: self.ctx,
-            request: self.request,
-            recorded: self.recorded,
-            stage: running,
-        };
-        (Arc::new(call), bound)
+        let call = ToolContext::new(self.ctx, self.record, tool, args, edited);
+        (call, bound)
     }
 
     /// Creates the outcome of a call whose handler was not started.
     pub(super) fn not_run(mut self, error: Error) -> Ran {
-        let ids = (self.id(), self.stage.checked.checksum.as_str());
-        report_refused(&self.ctx, ids, &self.request.name, &error, None);
+        report_refused(&self.ctx, &self.record, &error, None);
         let guard = self.stage.guard.take();
-        let (call, _) = self.start(Instant::now());
+        let (call, _) = self.start();
         Ran {
             call,
             result: Err(error),
@@ -158,12 +147,8 @@ impl Call<Admitted> {
 }
 
 /// Runs the work until it ends or is interrupted. Also returns whether a thread was detached.
-async fn perform(
-    work: Work,
-    call: &Call<Running>,
-    start: Instant,
-) -> (Result<ToolOutput, Error>, bool) {
-    let (time, cancellation) = (call.stage.time(start), call.ctx.cancellation());
+async fn perform(work: Work, call: &ToolContext) -> (Result<ToolOutput, Error>, bool) {
+    let (time, cancellation) = (call.time_limit(), call.dispatch().cancellation());
     match work {
         Work::Async(future) => {
             let mut work = AssertUnwindSafe(future).catch_unwind();
@@ -174,35 +159,34 @@ async fn perform(
                 None => Box::pin(within(time, cancellation, work)).await,
             };
             let result = match ended {
-                Ok(Ok(result)) => result.map_err(|error| error.into_error(call.stage.tool.name())),
-                Ok(Err(panic)) => Err(panicked(panic).into_error(call.stage.tool.name())),
-                Err(cut) => Err(cut_off(cut, &call.stage.tool, true)),
+                Ok(Ok(result)) => result.map_err(|error| error.into_error(call.tool().name())),
+                Ok(Err(panic)) => Err(panicked(panic).into_error(call.tool().name())),
+                Err(cut) => Err(cut_off(cut, call.tool(), true)),
             };
             (result, false)
         }
-        Work::Blocking(work) => Box::pin(perform_blocking(work, call, start)).await,
+        Work::Blocking(work) => Box::pin(perform_blocking(work, call)).await,
     }
 }
 
 async fn perform_blocking(
     work: Box<dyn FnOnce() -> HandlerResult + Send>,
-    call: &Call<Running>,
-    start: Instant,
+    call: &ToolContext,
 ) -> (Result<ToolOutput, Error>, bool) {
-    let failed = |error: ToolError| (Err(error.into_error(call.stage.tool.name())), false);
+    let failed = |error: ToolError| (Err(error.into_error(call.tool().name())), false);
     let here = telemetry::here();
     let work = move || here.in_scope(|| catch_unwind(AssertUnwindSafe(work)));
     let mut thread = tokio::task::spawn_blocking(work);
     // If the caller stops waiting, work without a thread never runs, and a running thread is detached.
     let abort = thread.abort_handle();
     let _abort = OnDrop(|| abort.abort());
-    let (time, cancellation) = (call.stage.time(start), call.ctx.cancellation());
+    let (time, cancellation) = (call.time_limit(), call.dispatch().cancellation());
     match within(time, cancellation, &mut thread).await {
         Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
         Ok(Ok(Ok(Err(error)))) => failed(error),
         Ok(Ok(Err(panic))) => failed(panicked(panic)),
         Ok(Err(lost)) => failed(lost.into()),
-        Err(cut) => (Err(cut_off(cut, &call.stage.tool, true)), true),
+        Err(cut) => (Err(cut_off(cut, call.tool(), true)), true),
     }
 }
 
@@ -210,44 +194,9 @@ fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
     ToolError::internal(format!("the handler panicked: {}", panic_text(panic)))
 }
 
-/// Returns the code, the message for operators and the text for the model.
-pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
-    match cut {
-        Cut::Timeout(limit) => (
-            ErrorCode::TOOL_TIMEOUT,
-            format!("it timed out after {limit:?}"),
-            format!("The call timed out after {limit:?}."),
-        ),
-        Cut::Cancelled => (
-            ErrorCode::TOOL_CANCELLED,
-            "it was cancelled".to_owned(),
-            "The call was cancelled.".to_owned(),
-        ),
-    }
-}
-
-/// The error of a cancelled call.
-pub(super) fn cancelled(tool: &Tool, started: bool) -> Error {
-    cut_off(Cut::Cancelled, tool, started)
-}
-
-/// The error of an interrupted call. Tells the model whether the call may have taken effect.
-pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
-    let (code, why, for_model) = describe(cut);
-    let effect = match (started, tool.effects()) {
-        (false, _) => "The tool was not run.",
-        (true, Effects::ReadOnly) => "It is read-only, so nothing was changed.",
-        (true, Effects::Writes) => {
-            "It may or may not have taken effect. Check before you repeat it."
-        }
-    };
-    let message = format!("`{}` was interrupted: {why}", tool.name());
-    Error::new(code, message).with_model_text(format!("{for_model} {effect}"))
-}
-
 /// Sends the start event, and the end event on drop at the latest.
 struct Watch<'c> {
-    call: &'c Call<Running>,
+    call: &'c ToolContext,
     span: ToolSpan,
     start: Instant,
     ended: bool,
@@ -256,21 +205,20 @@ struct Watch<'c> {
 }
 
 impl<'c> Watch<'c> {
-    fn start(call: &'c Call<Running>, start: Instant) -> Self {
+    fn start(call: &'c ToolContext) -> Self {
         call.turn().emit(|| EventKind::ToolExecutionStart {
-            id: call.request.id.shared(),
-            checksum: call.stage.checksum.shared(),
-            tool: Arc::clone(&call.request.name),
-            fingerprint: call.stage.tool.fingerprint().into(),
-            effects: call.stage.tool.effects(),
-            args: Arc::new(call.stage.args.value().clone()),
-            repairs: call.stage.args.repairs().into(),
+            id: call.id().into(),
+            checksum: call.checksum().into(),
+            tool: Arc::clone(&call.record().tool),
+            fingerprint: call.tool().fingerprint().into(),
+            effects: call.tool().effects(),
+            args: Arc::new(call.args().clone()),
+            repairs: call.checked_args().repairs().into(),
         });
-        let (ctx, id) = (&call.ctx, call.id());
         Watch {
             call,
-            span: ToolSpan::start(ctx, id, &call.stage.tool, call.stage.args.value()),
-            start,
+            span: ToolSpan::start(call.dispatch(), call.id(), call.tool(), call.args()),
+            start: Instant::now(),
             ended: false,
             blocking: false,
         }
@@ -280,18 +228,15 @@ impl<'c> Watch<'c> {
         self.ended = true;
         let code = error.map(|error| error.code().as_str());
         let (call, duration) = (self.call, self.start.elapsed());
-        self.span
-            .end(call.stage.tool.name(), duration, code, abandoned);
+        self.span.end(call.tool().name(), duration, code, abandoned);
         // Cancel the token, so that a detached handler and the tasks it started can see that its time is over.
         if code.is_some() {
-            let dispatch = call.ctx.cancellation();
-            let own = call.stage.cancellation.get_or_init(|| dispatch.child());
-            own.cancel();
+            call.cancellation().cancel();
         }
         call.turn().emit(|| EventKind::ToolExecutionEnd {
-            id: call.request.id.shared(),
-            checksum: call.stage.checksum.shared(),
-            tool: Arc::clone(&call.request.name),
+            id: call.id().into(),
+            checksum: call.checksum().into(),
+            tool: Arc::clone(&call.record().tool),
             duration,
             is_error: code.is_some(),
             code,
@@ -304,7 +249,7 @@ impl<'c> Watch<'c> {
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            let dropped = cancelled(&self.call.stage.tool, true);
+            let dropped = cancelled(self.call.tool(), true);
             self.end(Some(&dropped), self.blocking);
         }
     }

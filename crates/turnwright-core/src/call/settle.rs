@@ -7,20 +7,21 @@ use std::sync::Arc;
 use std::{io, str};
 
 use bytes::BytesMut;
-use tokio::time::Instant;
 
-use super::guard::CallGuard;
-use super::run::{Ran, cut_off};
+use super::guard::{CallGuard, cut_off};
+use super::proposed::Call;
+use super::results::{has_hooks, through_hooks};
+use super::run::Ran;
 use super::spool::content_of;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
-use crate::deadline::{TimeLimit, within};
+use crate::deadline::within;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::media::Media;
 use crate::record::{CallState, Record, Settled, ToolCall, ToolResults};
 use crate::spool::{Body, ByteStream};
 use crate::text::shortened;
-use crate::tool::context::{Call, Mark, Proposed, Running};
+use crate::tool::context::{Mark, ToolContext};
 use crate::tool::{Content, IntoToolResult, Tool, ToolOutput};
 
 impl Ran {
@@ -33,13 +34,13 @@ impl Ran {
             state,
             started,
         } = self;
-        let (tool, read) = (&call.stage.tool, call.stage.reads.so_far());
+        let (tool, read) = (call.tool(), call.reads().so_far());
         let mut settled = Settled {
             // What a turn under the call has read, it may repeat.
             trusted: read.tier.is_none(),
             from_artifact_tool: tool.is_artifact_tool(),
             private: started && read.private,
-            edited: call.stage.edited.then(|| call.stage.args.value().clone()),
+            edited: call.edited_args(),
             ..Settled::default()
         };
         // Ids of bytes that other records may refer to.
@@ -58,66 +59,50 @@ impl Ran {
         if started && call.is_quarantined() {
             call.quarantine(&mut settled);
         }
-        match guard {
-            Some(guard) => {
-                let settled = Box::pin(guard.settle(settled, state)).await;
-                let ctx = &call.ctx;
-                if ctx.turn().journal().is(Mark::TakenOver)
-                    && let Some(record) = &settled
-                {
-                    // No stored record will refer to its bytes.
-                    let record = Record::ToolCall(Arc::clone(record));
-                    for id in record
-                        .spool_ids()
-                        .filter(|id| !named.iter().any(|other| other == id))
-                    {
-                        let _ = ctx.turn().spool().delete(id).await;
-                    }
-                }
-                // A call without a record.
-                settled.unwrap_or_else(|| call.record(Settled::refusal("")))
-            }
-            // It was refused before it was recorded.
-            None => {
-                let record = call.record(settled);
-                let records = vec![Record::ToolCall(Arc::clone(&record))];
-                let ctx = &call.ctx;
-                ctx.put_on_record(records).await;
-                record
+        let (dispatch, turn) = (call.dispatch(), call.turn());
+        // A call that was refused before it was recorded has no guard.
+        let guard = guard.unwrap_or_else(|| CallGuard::new(dispatch, call.record(), true));
+        let settled = Box::pin(guard.settle(settled, state)).await;
+        if turn.journal().is(Mark::TakenOver) {
+            // No stored record will refer to its bytes.
+            let record = Record::ToolCall(Arc::clone(&settled));
+            let is_own = |id: &&str| !named.iter().any(|other| other == id);
+            for id in record.spool_ids().filter(is_own) {
+                let _ = turn.spool().delete(id).await;
             }
         }
+        settled
     }
 }
 
 /// Stores the output and updates `settled`. Adds the ids of bytes that other records may refer to to `named`.
 async fn store_output(
-    call: &Call<Running>,
+    call: &ToolContext,
     output: ToolOutput,
     settled: &mut Settled,
     named: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let (tool, ctx) = (&call.stage.tool, &call.ctx);
+    let (tool, turn) = (call.tool(), call.turn());
     let most = tool.max_result_bytes();
-    let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
+    let most = most.unwrap_or(turn.setup().max_result_bytes);
     let mut kind = output.kind;
     if !output.attachments.is_empty() {
         let ids = output.attachments.iter().filter_map(Media::spool_id);
         named.extend(ids.map(str::to_owned));
-        let stored = ctx.turn().store_media(output.attachments);
+        let stored = turn.store_media(output.attachments);
         settled.attachments = in_time(call, stored).await?;
     }
     let body = match output.content {
         Content::Media(media) => {
             let ids = media.iter().filter_map(Media::spool_id);
             named.extend(ids.map(str::to_owned));
-            settled.results =
-                ToolResults::Media(in_time(call, ctx.turn().store_media(media)).await?);
+            settled.results = ToolResults::Media(in_time(call, turn.store_media(media)).await?);
             return Ok(());
         }
         Content::Artifact(artifact) => {
             let artifact = kind.map_or_else(|| artifact.clone(), |kind| artifact.of_kind(kind));
             let fits = artifact.byte_length() <= most && !settled.from_artifact_tool;
-            if fits && ctx.turn().may_share(&artifact) {
+            if fits && turn.may_share(&artifact) {
                 named.extend(artifact.spool_id().map(str::to_owned));
                 let inline = async { Ok(is_inline(call, &artifact).await) };
                 settled.inline = Some(in_time(call, inline).await?);
@@ -144,7 +129,7 @@ async fn store_output(
     settled.truncated = truncated.get();
     if settled.truncated {
         let (id, tool) = (call.id(), tool.name());
-        ctx.turn().warn(format!(
+        turn.warn(format!(
             "the result of call `{id}` of `{tool}` was truncated at {most} bytes: return less, or increase `max_result_bytes` of the tool or the runner"
         ));
     }
@@ -152,16 +137,16 @@ async fn store_output(
 }
 
 /// The result of a call whose output could not be stored.
-fn not_stored(call: &Call<Running>, error: &Error, settled: &mut Settled) {
+fn not_stored(call: &ToolContext, error: &Error, settled: &mut Settled) {
     // The end event of the handler reported success.
     call.turn().emit(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
         // The causes may quote a stream that no hook has seen.
-        message: if call.has_result_hooks() {
-            format!("`{}`: {}", call.stage.tool.name(), error.message())
+        message: if has_hooks(call) {
+            format!("`{}`: {}", call.tool().name(), error.message())
         } else {
-            format!("`{}`: {}", call.stage.tool.name(), error.with_causes())
+            format!("`{}`: {}", call.tool().name(), error.with_causes())
         },
         pipeline: None,
     });
@@ -172,15 +157,12 @@ fn not_stored(call: &Call<Running>, error: &Error, settled: &mut Settled) {
 
 /// Runs within the timeout of the call, until cancelled.
 async fn in_time<T>(
-    call: &Call<Running>,
+    call: &ToolContext,
     work: impl Future<Output = io::Result<T>>,
 ) -> Result<T, Error> {
-    let (ctx, now) = (&call.ctx, Instant::now());
-    let waited = call.stage.waits.so_far();
-    let deadline = call.stage.deadline.and_then(|end| end.checked_add(waited));
-    let left = deadline.map(|end| end.saturating_duration_since(now));
-    let done = within(TimeLimit::from_now(left), ctx.cancellation(), work).await;
-    let stored = done.map_err(|cut| cut_off(cut, &call.stage.tool, true))?;
+    let cancellation = call.dispatch().cancellation();
+    let done = within(call.time_limit(), cancellation, work).await;
+    let stored = done.map_err(|cut| cut_off(cut, call.tool(), true))?;
     stored.map_err(|error| {
         Error::new(ErrorCode::SPOOL_ERROR, "the result could not be stored").with_source(error)
     })
@@ -193,14 +175,14 @@ const MAX_IN_RECORD: usize = 4 * 1024;
 
 /// Stores the output, small content in the record and other content in the spool, and decides whether it is inline.
 async fn store(
-    call: &Call<Running>,
+    call: &ToolContext,
     body: Body,
     kind: ArtifactKind,
 ) -> io::Result<(SpooledArtifact, bool)> {
-    let ctx = &call.ctx;
+    let turn = call.turn();
     let decide = |length: usize| {
         let inline = call.inline();
-        inline.decide(ctx.turn().inline_limit(), length as u64)
+        inline.decide(turn.inline_limit(), length as u64)
     };
     let body = match body {
         Body::Stream(stream) => begin(stream, MAX_INLINE_IN_RECORD).await?,
@@ -229,8 +211,8 @@ async fn store(
         }
         body => body,
     };
-    let spool_id = ctx.turn().spool_id(call.id());
-    let artifact = ctx.turn().spool_artifact(&spool_id, body, kind).await?;
+    let spool_id = turn.spool_id(call.id());
+    let artifact = turn.spool_artifact(&spool_id, body, kind).await?;
     let inline = if is_stream {
         is_inline(call, &artifact).await
     } else {
@@ -240,7 +222,7 @@ async fn store(
 }
 
 /// Returns whether an artifact is inline.
-async fn is_inline(call: &Call<Running>, artifact: &SpooledArtifact) -> bool {
+async fn is_inline(call: &ToolContext, artifact: &SpooledArtifact) -> bool {
     let (inline, limit) = (call.inline(), call.turn().inline_limit());
     match inline.decide(limit, artifact.byte_length()) {
         Some(inline) => inline,
@@ -271,13 +253,7 @@ fn failure(error: &Error) -> ToolResults {
     ToolResults::Failure(shortened(error.model_text(), MAX_FAILURE_LEN).into_owned())
 }
 
-impl Call<Running> {
-    fn record(&self, settled: Settled) -> Arc<ToolCall> {
-        ToolCall::open((*self.request).clone(), self.stage.checksum).closed(settled)
-    }
-}
-
-impl Call<Proposed> {
+impl Call {
     /// Settles the call with an external result: of a tool that the model server ran, of a cache, or of another process. Nothing
     /// is checked, approved or run.
     ///
@@ -302,27 +278,30 @@ impl Call<Proposed> {
     /// ```
     pub async fn settle_with(self, result: impl IntoToolResult) -> Arc<ToolCall> {
         let result = result.into_tool_result();
-        let name = &self.request.name;
-        let own = self.ctx.tools().get(name);
+        let call = self.with_raw_checksum();
+        let (ctx, record) = (call.ctx, call.record);
+        let name = &record.tool;
+        let own = ctx.tools().get(name);
         let tool = Tool::external(name, own.as_ref());
         let result = match result {
             Ok(output) => Ok(output.untrusted()),
             Err(error) => Err(error.into_error(name)),
         };
-        let checksum = self.request.checksum();
-        let open = ToolCall::open((*self.request).clone(), checksum);
-        let mut guard = CallGuard::new(&self.ctx, Some(open));
-        guard.mark_started(&tool, None, None);
-        guard.started();
-        let args = tool.any_args(&self.request.raw);
-        let running = Running::new(self.turn(), (tool, args), checksum, false, Instant::now());
-        let ran = Ran {
-            call: Arc::new(self.enter(|Proposed| running)),
-            result,
-            guard: Some(guard),
-            state: CallState::Done,
-            started: true,
-        };
-        Box::pin(async { ran.through_hooks().await.settle().await }).await
+        let mut guard = CallGuard::new(&ctx, &record, true);
+        guard.admitted(&tool, None, None);
+        guard.handler_started();
+        let args = tool.any_args(record.args());
+        let call = ToolContext::new(ctx, record, tool, args, false);
+        Box::pin(async {
+            let ran = Ran {
+                result: through_hooks(&call, result).await,
+                call,
+                guard: Some(guard),
+                state: CallState::Done,
+                started: true,
+            };
+            ran.settle().await
+        })
+        .await
     }
 }

@@ -16,7 +16,6 @@
 mod any;
 mod builder;
 mod byte_resolver;
-mod call_request;
 mod conversation_info;
 mod coverage;
 mod exposure;
@@ -70,7 +69,6 @@ pub use tool_call::ToolCall;
 pub use tool_results::ToolResults;
 pub use turn::{EndReason, TurnFailure, TurnRecord, TurnState};
 
-pub(crate) use call_request::CallRequest;
 pub(crate) use owner::{Owner, is_gone};
 pub(crate) use stored::{rfc3339, time_text};
 pub(crate) use tool_results::Settled;

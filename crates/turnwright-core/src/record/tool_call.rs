@@ -18,11 +18,10 @@ use super::stored::{is_default, part, stored};
 use super::taint_source::Denial;
 use super::tool_results::{Settled, ToolResults};
 use crate::artifact::SpooledArtifact;
-use crate::checksum::{Hex, of_raw};
+use crate::checksum::{Hex, of_raw, of_unread};
 use crate::error::{Error, ErrorCode};
-use crate::ids::new_id;
+use crate::ids::{Id, new_id};
 use crate::media::Media;
-use crate::record::CallRequest;
 use crate::schema::{Limits, RawArgs};
 use crate::validate::Violations;
 
@@ -57,21 +56,21 @@ stored! {
         #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
         completed_at: Option<SystemTime>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        provider_id: Option<Arc<str>>,
-        tool: Arc<str>,
+        pub(crate) provider_id: Option<Arc<str>>,
+        pub(crate) tool: Arc<str>,
         #[serde(rename = "args", with = "part")]
         raw: RawArgs,
         /// The number of bytes of the arguments, if `raw` is only a prefix.
         #[serde(skip_serializing_if = "Option::is_none")]
         args_bytes: Option<u64>,
         #[serde(with = "part")]
-        checksum: Hex,
+        pub(crate) checksum: Hex,
         #[serde(with = "part", default)]
         settled: Settled,
         #[serde(skip_serializing_if = "Option::is_none")]
-        response: Option<ResponseRef>,
+        pub(crate) response: Option<ResponseRef>,
         #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
-        provider_state: Option<ProviderState>,
+        pub(crate) provider_state: Option<ProviderState>,
         /// The ordinal of the call in its turn.
         #[serde(skip_serializing_if = "Option::is_none")]
         ordinal: Option<u64>,
@@ -110,15 +109,28 @@ impl ToolCall {
     /// ```
     pub fn builder(tool: impl Into<String>, args: impl Into<RawArgs>) -> RecordBuilder<Self> {
         let (tool, raw) = (tool.into(), args.into());
+        let checksum = of_raw(&tool, &raw);
+        RecordBuilder(ToolCall::new(new_id(), tool.into(), raw, checksum))
+    }
+
+    /// Creates the record of a proposed call. Its checksum is set when the call is checked, because checking parses the arguments.
+    pub(crate) fn proposed(id: Id, ordinal: u64, tool: Arc<str>, raw: RawArgs) -> Self {
+        let unknown = Hex::new([b'0'; 64]);
+        let mut call = ToolCall::new(id.as_str().to_owned(), tool, raw, unknown);
+        call.ordinal = Some(ordinal);
+        call
+    }
+
+    fn new(id: String, tool: Arc<str>, raw: RawArgs, checksum: Hex) -> Self {
         let now = SystemTime::now();
-        RecordBuilder(ToolCall {
-            id: new_id(),
+        ToolCall {
+            id,
             created_at: now,
             updated_at: now,
             completed_at: None,
             provider_id: None,
-            checksum: of_raw(&tool, &raw),
-            tool: tool.into(),
+            checksum,
+            tool,
             raw,
             args_bytes: None,
             settled: Settled::default(),
@@ -127,30 +139,17 @@ impl ToolCall {
             ordinal: None,
             cut_off: false,
             exposure: Exposure::default(),
-        })
+        }
     }
 
-    /// Creates the record of a proposed call without a result.
-    pub(crate) fn open(request: CallRequest, checksum: Hex) -> Arc<Self> {
-        let now = SystemTime::now();
-        let created_at = now.checked_sub(request.created.elapsed()).unwrap_or(now);
-        Arc::new(ToolCall {
-            id: request.id.as_str().to_owned(),
-            provider_id: request.provider_id,
-            tool: request.name,
-            raw: request.raw,
-            args_bytes: None,
-            checksum,
-            settled: Settled::framework(ToolResults::Nothing),
-            response: request.response,
-            provider_state: request.provider_state,
-            ordinal: Some(request.ordinal),
-            cut_off: false,
-            exposure: Exposure::default(),
-            created_at,
-            updated_at: now,
-            completed_at: None,
-        })
+    /// Returns the checksum of a call that is not checked, with the default limits.
+    pub(crate) fn raw_checksum(&self) -> Hex {
+        match self.raw.text() {
+            Some(text) if text.len() > Limits::default().bytes() => {
+                of_unread(&self.tool, &self.raw)
+            }
+            _ => of_raw(&self.tool, &self.raw),
+        }
     }
 
     /// Replaces arguments that are too large to keep by a prefix. For a call that does not run: a large conversation is slow, and

@@ -24,13 +24,12 @@ use serde_json::{Value, json};
 use crate::checksum::digest_of;
 use crate::record::ToolResults;
 use crate::schema::integer;
-use crate::tool::context::Proposed;
 use crate::*;
 
 use super::checked::Checked;
-use super::proposed::Refused;
+use super::refused::Refused;
 
-impl call::Call<Proposed> {
+impl call::Call {
     /// Finds the tool and checks the arguments, with external checks.
     pub(crate) async fn check(self) -> Result<call::Call<Checked>, call::Call<Refused>> {
         self.check_alone(None)?.ask_external().await

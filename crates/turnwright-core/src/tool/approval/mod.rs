@@ -161,12 +161,9 @@ pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
 
 /// A checked call, as a policy sees it.
 pub struct PendingCall<'c> {
-    pub(crate) id: &'c str,
-    pub(crate) checksum: &'c str,
+    pub(crate) record: &'c ToolCall,
     pub(crate) tool: &'c Tool,
     pub(crate) args: &'c Value,
-    /// The model response that proposed the call, if known.
-    pub(crate) response: Option<&'c ResponseRef>,
     pub(crate) ctx: &'c DispatchContext,
 }
 
@@ -174,13 +171,13 @@ impl PendingCall<'_> {
     /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.id
+        self.record.id()
     }
 
     /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
-        self.checksum
+        self.record.checksum()
     }
 
     /// Returns the tool.
@@ -200,12 +197,13 @@ impl PendingCall<'_> {
     #[must_use]
     pub fn taint(&self) -> Taint {
         let turn = self.ctx.turn();
-        let mut taint = turn.taint_before_response(self.response.map(ResponseRef::id));
+        let response = self.record.response();
+        let mut taint = turn.taint_before_response(response.map(ResponseRef::id));
         // The call may not be on record yet.
-        if let Some(response) = self.response
-            && self.ctx.records().get::<ToolCall>(self.id).is_none()
+        if let Some(response) = response
+            && self.ctx.records().get::<ToolCall>(self.id()).is_none()
         {
-            taint.add_proposal(self.id, self.tool.name(), response.exposure);
+            taint.add_proposal(self.id(), self.tool.name(), response.exposure);
         }
         taint
     }
@@ -279,7 +277,7 @@ pub struct ApprovalRequest {
 }
 
 // Omits the arguments, which may contain secrets.
-debug_fields!(PendingCall<'_> { id, tool });
+debug_fields!(PendingCall<'_> { record, tool });
 debug_fields!(ApprovalRequest { id, tool });
 
 impl ApprovalRequest {

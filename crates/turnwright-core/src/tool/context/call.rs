@@ -1,6 +1,5 @@
 //! The context of a call.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -11,14 +10,14 @@ use super::outer::Reads;
 use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
-use crate::checksum::{Hex, digest_of};
+use crate::checksum::digest_of;
 use crate::deadline::{TimeLimit, Waits};
 use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, Level, LogEntry};
 use crate::gate::{TurnGate, Waiter};
 use crate::principal::Principal;
-use crate::record::{CallRequest, Exposure};
+use crate::record::{Exposure, ToolCall};
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
 use crate::store::ConversationId;
@@ -45,168 +44,108 @@ use crate::tool::{Meta, Tool};
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ToolContext(Arc<Call<Running>>);
+pub struct ToolContext(Arc<Inner>);
 
-/// A tool call. The type parameter is the stage that it has reached; a call that is not [`Proposed`] exists only inside of the
-/// framework. Each stage consumes the call of the previous one.
-///
-/// ```
-/// use serde_json::{Value, json};
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let greet = Tool::dynamic("greet", json!({ "type": "object" }))
-///     .description("Greets.")
-///     .handler(|_: Value, _: ToolContext| async { "Hello!" })
-///     .build()?;
-/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([greet])?).build();
-///
-/// // The provider's id of the call is sent back with its result.
-/// let proposed = ctx.propose("greet", "{}").with_provider_id("call_7f3a");
-/// let call = proposed.complete().await;
-/// assert_eq!(call.text().await.as_deref(), Some("Hello!"));
-/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-/// ```
-#[must_use = "a call does nothing until it is completed"]
-pub struct Call<S = Proposed> {
-    pub(crate) ctx: DispatchContext,
-    /// Boxed, so that the stages move only a pointer.
-    pub(crate) request: Box<CallRequest>,
-    /// Whether the call is recorded.
-    pub(crate) recorded: bool,
-    pub(crate) stage: S,
-}
-
-/// The stage of a [`Call`] that a model or code has proposed. Nothing has been checked yet.
-#[derive(Debug)]
-pub struct Proposed;
-
-/// The stage of a call whose handler runs or has run.
-pub(crate) struct Running {
-    pub(crate) tool: Tool,
-    pub(crate) checksum: Hex,
-    pub(crate) args: CheckedArgs,
+struct Inner {
+    ctx: DispatchContext,
+    /// The open record of the call.
+    record: Arc<ToolCall>,
+    tool: Tool,
+    args: CheckedArgs,
     /// Whether a policy or an approver replaced the proposed arguments.
-    pub(crate) edited: bool,
-    pub(crate) deadline: Option<Instant>,
+    edited: bool,
+    start: Instant,
     /// Created on demand: most handlers never use it.
-    pub(crate) cancellation: OnceLock<Cancellation>,
+    cancellation: OnceLock<Cancellation>,
     /// Time spent waiting at gates, which does not count towards the timeout.
-    pub(crate) waits: Waits,
-    /// What the call has read.
-    pub(crate) reads: Arc<Reads>,
-}
-
-impl<S> Call<S> {
-    /// Returns the call id, which is unique in the conversation.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        self.request.id.as_str()
-    }
-
-    pub(crate) fn turn(&self) -> &TurnContext {
-        self.ctx.turn()
-    }
-
-    /// Moves the call to its next stage.
-    pub(crate) fn enter<T>(self, next: impl FnOnce(S) -> T) -> Call<T> {
-        Call {
-            ctx: self.ctx,
-            request: self.request,
-            recorded: self.recorded,
-            stage: next(self.stage),
-        }
-    }
-
-    /// Returns the idempotency key of a call with this checksum: unique, and the same after a resume.
-    ///
-    /// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to
-    /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
-    /// conversation was deleted give different keys.
-    pub(crate) fn idempotency_key(&self, checksum: &Hex) -> String {
-        let (conversation_id, turn_id) = (self.ctx.conversation_id().as_str(), self.ctx.turn_id());
-        let (ordinal, checksum) = (self.request.ordinal, checksum.as_str());
-        digest_of(&match self.turn().nonce() {
-            Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),
-            None => json!([conversation_id, turn_id, ordinal, checksum]),
-        })
-    }
-}
-
-impl Running {
-    /// Creates the stage of a call that starts now.
-    pub(crate) fn new(
-        turn: &TurnContext,
-        (tool, args): (Tool, CheckedArgs),
-        checksum: Hex,
-        edited: bool,
-        start: Instant,
-    ) -> Self {
-        Running {
-            reads: Reads::of(&tool, turn),
-            deadline: tool.timeout().and_then(|limit| start.checked_add(limit)),
-            tool,
-            checksum,
-            args,
-            edited,
-            cancellation: OnceLock::new(),
-            waits: Waits::default(),
-        }
-    }
-
-    /// Returns the time limit.
-    pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
-        TimeLimit {
-            start,
-            limit: self.tool.timeout(),
-            waits: Some(&self.waits),
-        }
-    }
+    waits: Waits,
+    reads: Arc<Reads>,
 }
 
 impl ToolContext {
-    pub(crate) fn new(call: Arc<Call<Running>>) -> Self {
-        ToolContext(call)
+    /// Creates the context of a call that starts now.
+    pub(crate) fn new(
+        ctx: DispatchContext,
+        record: Arc<ToolCall>,
+        tool: Tool,
+        args: CheckedArgs,
+        edited: bool,
+    ) -> Self {
+        ToolContext(Arc::new(Inner {
+            reads: Reads::of(&tool, ctx.turn()),
+            ctx,
+            record,
+            tool,
+            args,
+            edited,
+            start: Instant::now(),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }))
     }
 
+    /// Returns the open record of the call.
+    pub(crate) fn record(&self) -> &Arc<ToolCall> {
+        &self.0.record
+    }
+
+    pub(crate) fn checked_args(&self) -> &CheckedArgs {
+        &self.0.args
+    }
+
+    /// Returns the arguments that run, if they are not the proposed ones.
+    pub(crate) fn edited_args(&self) -> Option<Value> {
+        self.0.edited.then(|| self.args().clone())
+    }
+
+    /// What the call has read.
     pub(crate) fn reads(&self) -> &Arc<Reads> {
-        &self.0.stage.reads
+        &self.0.reads
+    }
+
+    /// Returns the time limit of the handler.
+    pub(crate) fn time_limit(&self) -> TimeLimit<'_> {
+        TimeLimit {
+            start: self.0.start,
+            limit: self.0.tool.timeout(),
+            waits: Some(&self.0.waits),
+        }
     }
 
     /// Returns the call id, as used by gates, approvals and artifacts.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.0.id()
+        self.0.record.id()
     }
 
     /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
-        self.0.stage.checksum.as_str()
+        self.0.record.checksum()
     }
 
     /// Returns the provider's id of the call, if there is one.
     #[must_use]
     pub fn provider_id(&self) -> Option<&str> {
-        self.0.request.provider_id.as_deref()
+        self.0.record.provider_id()
     }
 
     /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
-        &self.0.stage.tool
+        &self.0.tool
     }
 
     /// Returns the metadata of the tool.
     #[must_use]
     pub fn meta(&self) -> &Meta {
-        self.0.stage.tool.meta()
+        self.0.tool.meta()
     }
 
     /// Returns the checked arguments as JSON.
     #[must_use]
     pub fn args(&self) -> &Value {
-        self.0.stage.args.value()
+        self.0.args.value()
     }
 
     /// Returns what a record is exposed to that this call writes: what is in the prompt, what the labels of the tool say, and what
@@ -227,22 +166,21 @@ impl ToolContext {
     /// ```
     #[must_use]
     pub fn exposure(&self) -> Exposure {
-        self.turn().exposure().and(self.0.stage.reads.so_far())
+        self.turn().exposure().and(self.0.reads.so_far())
     }
 
     /// Returns the idempotency key: unique for this call and the same after a resume. Pass it to the APIs that the tool calls.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        self.0.idempotency_key(&self.0.stage.checksum)
+        self.0.ctx.idempotency_key(&self.0.record)
     }
 
     /// Returns the deadline, as of now. Waiting at a gate extends it.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.0
-            .stage
-            .deadline?
-            .checked_add(self.0.stage.waits.so_far())
+        let limit = self.0.tool.timeout()?;
+        let deadline = self.0.start.checked_add(limit)?;
+        deadline.checked_add(self.0.waits.so_far())
     }
 
     /// Opens a gate of this call and waits until it is settled from outside the turn. The wait does not count towards the timeout
@@ -251,7 +189,7 @@ impl ToolContext {
     /// # Errors
     /// See [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        let _waiting = self.0.stage.waits.begin();
+        let _waiting = self.0.waits.begin();
         let read_only = self.tool().effects() == Effects::ReadOnly && !gate.keeps_in_process;
         let waiter = Waiter::Handler { read_only };
         let call = Some(self.id().into());
@@ -263,15 +201,15 @@ impl ToolContext {
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         let dispatch = self.0.ctx.cancellation();
-        self.0.stage.cancellation.get_or_init(|| dispatch.child())
+        self.0.cancellation.get_or_init(|| dispatch.child())
     }
 
     /// Reports progress.
     pub fn progress(&self, message: impl Into<String>) {
         self.turn().emit(|| EventKind::ToolExecutionProgress {
-            id: self.0.request.id.shared(),
-            checksum: self.0.stage.checksum.shared(),
-            tool: Arc::clone(&self.0.request.name),
+            id: self.id().into(),
+            checksum: self.checksum().into(),
+            tool: Arc::clone(&self.0.record.tool),
             message: message.into(),
         });
     }
@@ -347,12 +285,18 @@ impl ToolContext {
 
 debug_fields!(ToolContext { id(), tool() });
 
-impl<S> fmt::Debug for Call<S> {
-    /// Omits the arguments, which may contain secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("id", &self.id())
-            .field("tool", &self.request.name)
-            .finish_non_exhaustive()
+impl DispatchContext {
+    /// Returns the idempotency key of a call: unique, and the same after a resume.
+    ///
+    /// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to
+    /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
+    /// conversation was deleted give different keys.
+    pub(crate) fn idempotency_key(&self, call: &ToolCall) -> String {
+        let (conversation_id, turn_id) = (self.conversation_id().as_str(), self.turn_id());
+        let (ordinal, checksum) = (call.ordinal(), call.checksum());
+        digest_of(&match self.turn().nonce() {
+            Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),
+            None => json!([conversation_id, turn_id, ordinal, checksum]),
+        })
     }
 }

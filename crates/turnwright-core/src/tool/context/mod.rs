@@ -16,14 +16,13 @@ mod turn;
 mod turn_records;
 mod wiring;
 
-pub use call::{Call, Proposed, ToolContext};
+pub use call::ToolContext;
 pub use dispatch::DispatchContext;
 pub use signal::{AckHook, ProposedAnswer, Signal};
 pub use turn::TurnContext;
 pub(crate) use turn::WeakTurnContext;
 pub use turn_records::TurnRecords;
 
-pub(crate) use call::Running;
 pub(crate) use journal::Mark;
 pub(crate) use limits::{CallPermit, ReportedRequest};
 pub(crate) use outer::Outer;
