@@ -178,9 +178,9 @@ impl Crowd {
                     match answers.acquire().await {
                         Ok(answer) => {
                             answer.forget();
-                            Approval::Granted
+                            GateAnswer::approve()
                         }
-                        Err(_) => Approval::Edited(Value::Null),
+                        Err(_) => GateAnswer::edit(Value::Null),
                     }
                 }
             });

@@ -235,13 +235,12 @@ fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
     quote_spanned! {place.resolved_at(Span::mixed_site())=>
         .handler(|#arguments: #structure, #context: ::turnwright::ToolContext| async move {
             use ::turnwright::__private::returned::{
-                HowBadResult as _, HowDirect as _, HowFallible as _, HowFallibleJson as _, HowJson as _, HowUnknown as _,
-                Returned,
+                AsJson as _, BadResult as _, Direct as _, Fallible as _, FallibleJson as _, Returned, Unknown as _,
             };
             #(#states)*
             let #value = #handler(#(#passed),*).await;
             // The compiler selects the first of these that applies to the type.
-            (&&&&&&Returned::of(&#value)).how().convert(#value)
+            (&&&&&&Returned::of(&#value)).convert(#value)
         })
     }
 }

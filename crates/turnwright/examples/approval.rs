@@ -10,7 +10,7 @@ use turnwright::async_trait;
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use turnwright::Error;
-use turnwright::approval::{Approval, ApprovalRequest, PendingCall, when};
+use turnwright::approval::{ApprovalRequest, GateAnswer, PendingCall, when};
 use turnwright::prelude::*;
 
 /// Transfers money.
@@ -46,7 +46,7 @@ impl Terminal {
 
 #[async_trait]
 impl Approver for Terminal {
-    async fn ask(&self, request: ApprovalRequest) -> Approval {
+    async fn ask(&self, request: ApprovalRequest) -> GateAnswer {
         let mut typed = self.0.lock().await;
         // Input that was typed before the question is not an answer to it.
         while typed.try_recv().is_ok() {}
@@ -57,18 +57,18 @@ impl Approver for Terminal {
         loop {
             let answer = prompt(&mut typed, "  y(es), n(o), e(dit): ").await;
             match answer.as_deref() {
-                Some("y") => return Approval::Granted,
-                Some("n") => return Approval::denied("the user denied it"),
+                Some("y") => return GateAnswer::approve(),
+                Some("n") => return GateAnswer::deny("the user denied it"),
                 Some("e") => {
                     let text = prompt(&mut typed, "  arguments as JSON: ").await;
                     // The edited arguments are validated here, before they are returned.
                     match tool.validate(text.unwrap_or_default()).await {
-                        Ok(args) => return Approval::edited(args.into_value()),
+                        Ok(args) => return GateAnswer::edit(args.into_value()),
                         Err(error) => println!("  invalid arguments: {}", error.message()),
                     }
                 }
                 Some(_) => {}
-                None => return Approval::denied("the terminal was closed"),
+                None => return GateAnswer::deny("the terminal was closed"),
             }
         }
     }
@@ -109,15 +109,15 @@ async fn pay(approver: impl Approver + 'static) -> Result<(), Error> {
 async fn main() -> Result<(), Error> {
     if std::env::args().any(|arg| arg == "--yes") {
         println!("every call is approved in advance");
-        pay(|_: ApprovalRequest| async { Approval::Granted }).await?;
+        pay(|_: ApprovalRequest| async { GateAnswer::approve() }).await?;
     } else if std::io::stdin().is_terminal() {
         println!("asking at the terminal");
         pay(Terminal::open()).await?;
     } else {
         println!("there is no terminal, so every request is denied");
-        pay(|_: ApprovalRequest| async { Approval::denied("there is no terminal") }).await?;
+        pay(|_: ApprovalRequest| async { GateAnswer::deny("there is no terminal") }).await?;
     }
 
     println!("\nan invalid edit does not reach the handler either");
-    pay(|_: ApprovalRequest| async { Approval::edited(json!({ "to": "", "cents": 99_000 })) }).await
+    pay(|_: ApprovalRequest| async { GateAnswer::edit(json!({ "to": "", "cents": 99_000 })) }).await
 }

@@ -29,14 +29,14 @@ async fn main() -> Result<(), Error> {
 
     // The five lines:
     let runner = turnwright::runner(model).storage(storage.clone()).build()?;
-    let mut chat = Conversation::new(&runner, "chat-1");
+    let mut chat = runner.conversation("chat-1");
     for says in ["My name is Ada", "What is my name?"] {
         let answer = chat.say(says).await.into_answer()?;
         println!("chat-1 > {says}\n         {answer}");
     }
 
     // Another conversation of the same runner is independent.
-    let mut other = Conversation::new(&runner, "chat-2");
+    let mut other = runner.conversation("chat-2");
     let says = "What is my name?";
     let answer = other.say(says).await.into_answer()?;
     println!("chat-2 > {says}\n         {answer}");
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Error> {
     // The messages are in the storage: another runner, or another process with a persistent storage, continues the
     // conversation.
     let later = turnwright::runner(model).storage(storage).build()?;
-    let mut chat = Conversation::new(&later, "chat-1");
+    let mut chat = later.conversation("chat-1");
     println!("chat-1 > {says}, read as it is said");
     let mut turn = chat.start(says);
     while let Some(event) = turn.next().await {

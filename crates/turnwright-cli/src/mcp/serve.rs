@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright::Principal;
-use turnwright::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, when};
+use turnwright::approval::{ApprovalPolicy, ApprovalRequest, GateAnswer, PendingCall, when};
 use turnwright_mcp::McpService;
 
 use crate::agent::asks_before_writes;
@@ -72,7 +72,7 @@ fn service(
     }
     let mut service = McpService::of(tools)?.name(name, version);
     if options.yes {
-        let approves = |_: ApprovalRequest| async { Approval::Granted };
+        let approves = |_: ApprovalRequest| async { GateAnswer::approve() };
         service = service.context(|context| context.approver(approves));
     }
     if let Some(user) = user.filter(|_| options.http.is_none()) {

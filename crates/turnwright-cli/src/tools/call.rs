@@ -156,7 +156,7 @@ fn runner(tool: &Tool, arguments: String) -> TurnRunnerBuilder {
         }
     })
     .tool(tool.clone())
-    .without_artifact_tools()
+    .artifact_tools(None)
 }
 
 impl Viewer for View {

@@ -18,7 +18,7 @@ use crate::gate::{GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id}
 use crate::principal::Principal;
 use crate::record::TaintSource;
 use crate::text::panic_text;
-use crate::tool::approval::{Approval, ApprovalRequest, Approver, PendingCall};
+use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::{DispatchContext, Setup};
 use crate::turn::Asked;
 
@@ -97,10 +97,10 @@ async fn ask_both(
             let approval = approval.unwrap_or_else(|panic| {
                 ctx.turn()
                     .warn(format!("the approver panicked: {}", panic_text(panic)));
-                Approval::denied("the approver failed")
+                GateAnswer::deny("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
-            if let Err(error) = ctx.turn().gates().table().answer(&gate, approval.into()) {
+            if let Err(error) = ctx.turn().gates().table().answer(&gate, approval) {
                 let why = error.message();
                 ctx.turn()
                     .warn(format!("the approver's answer was not accepted: {why}"));

@@ -237,7 +237,7 @@ async fn clones_of_a_builder_are_independent_dispatches() {
     assert!(first.call("much", "{}").await.is_error());
     let call = second.call("much", "{}").await;
     assert!(call.is_inline() && call.text().await.unwrap().starts_with("shared x"));
-    assert_ne!(first.turn_id(), second.turn_id());
+    assert_ne!(first.turn().turn_id(), second.turn().turn_id());
     assert!(first.records().all::<ToolCall>().len() == 1);
 }
 

@@ -110,6 +110,14 @@ impl EventHub {
         }
     }
 
+    /// Returns a stream that reads nothing.
+    pub(crate) fn unread(self: &Arc<Self>) -> TurnStream {
+        TurnStream {
+            hub: Arc::clone(self),
+            key: u64::MAX,
+        }
+    }
+
     /// Returns whether events have a reader or may get one later.
     pub(crate) fn may_have_readers(&self) -> bool {
         self.keep_log || self.has_readers()
@@ -353,6 +361,12 @@ impl TurnStream {
     /// Returns another reader of the turn. It first gets what happened so far.
     pub(crate) fn another(&self) -> TurnStream {
         self.hub.subscribe(true)
+    }
+
+    /// Returns the reader and leaves one that reads nothing.
+    pub(crate) fn take(&mut self) -> TurnStream {
+        let unread = self.hub.unread();
+        std::mem::replace(self, unread)
     }
 
     /// Returns the next event of the turn, or `None` once it has ended.

@@ -30,7 +30,7 @@ use tokio::sync::Notify;
 use super::table::{GateTable, Waiting};
 use crate::record::GateRecord;
 
-/// What a running turn is doing. See [`TurnHandle::activity`](crate::runner::TurnHandle::activity).
+/// What a running turn is doing. See [`Turn::activity`](crate::runner::Turn::activity).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnActivity {

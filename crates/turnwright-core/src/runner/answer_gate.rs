@@ -10,10 +10,10 @@ use tokio::runtime::Handle;
 
 use super::attach::attached;
 use super::follow::Follower;
-use super::handle::Turn;
 use super::input::TurnInput;
 use super::resume::unknown;
 use super::stored_turn::StoredTurn;
+use super::turn::Turn;
 use super::turn_runner::TurnRunner;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{GateAnswer, GateDecision};

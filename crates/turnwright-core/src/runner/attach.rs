@@ -1,11 +1,11 @@
 //! Reattaches to a turn: replays what it has done so far, then follows it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::follow::Follower;
-use super::handle::{Controls, Running, Turn, TurnHandle};
 use super::resume::unknown;
 use super::stored_turn::StoredTurn;
+use super::turn::{Controls, Turn};
 use super::turn_runner::TurnRunner;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Gates;
@@ -78,7 +78,9 @@ impl TurnRunner {
         let stored = StoredTurn::load(&**store, &conversation_id, turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(turn_id, &conversation_id))?;
         if stored.turn.state != TurnState::Running {
-            return Ok(ended(&stored));
+            let hub = stored.hub();
+            stored.end(&hub);
+            return Ok(Turn::ended(stored.outcome(), hub.subscribe(true)));
         }
         if !stored.may_be_running(&**store).await? {
             return Err(interrupted(turn_id));
@@ -90,47 +92,15 @@ impl TurnRunner {
 /// A live turn with one more reader. `None` if it has just ended.
 pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
     let outcome = turn.watch_outcome()?;
-    let handle = TurnHandle {
-        turn_id: Arc::clone(turn.shared_id()),
-        conversation: turn.conversation_id().shared(),
-        controls: Arc::new(Controls::of(turn).into()),
-        gates: Some(Gates::new(turn.gates().clone())),
-        running: Some(Running::Attached(outcome)),
-        cancel_on_drop: false,
-        format: turn.shared_answer_format(),
-    };
+    let ids = (turn.shared_id(), &turn.conversation_id().shared());
+    let controls = Arc::new(Controls::of(turn).into());
     let stream = turn.hub().subscribe(true);
-    Some(Turn { handle, stream })
+    let mut attached = Turn::new(ids, controls, async { outcome.await.ok() }, stream);
+    attached.gates = Some(Gates::new(turn.gates().clone()));
+    attached.format = turn.shared_answer_format();
+    Some(attached)
 }
 
-/// Creates the handle of a turn that has ended, from its records.
-fn ended(stored: &StoredTurn) -> Turn {
-    let hub = stored.hub();
-    stored.end(&hub);
-    Turn {
-        handle: TurnHandle::ready(stored.outcome()),
-        stream: hub.subscribe(true),
-    }
-}
-
-/// Creates the handle of a turn that runs elsewhere. It can only be awaited until `controls` are set.
-pub(super) fn elsewhere(
-    stored: &StoredTurn,
-    outcome: tokio::sync::oneshot::Receiver<crate::outcome::TurnOutcome>,
-    controls: Arc<OnceLock<Controls>>,
-) -> TurnHandle {
-    TurnHandle {
-        turn_id: stored.turn.shared_id(),
-        conversation: stored.conversation_id.shared(),
-        controls,
-        gates: None,
-        running: Some(Running::Attached(outcome)),
-        cancel_on_drop: false,
-        format: None,
-    }
-}
-
-/// The error of a turn that has not ended and is not running.
 pub(super) fn interrupted(turn_id: &str) -> Error {
     let id = escape(turn_id, 80);
     let message = format!(

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
+use super::turn::Turn;
 use super::turn_runner::TurnRunner;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
@@ -35,23 +35,18 @@ pub struct Conversation {
 }
 
 impl TurnRunner {
-    /// Returns a handle to the conversation with this id, which may be new or stored: [`Conversation::new`].
+    /// Returns a handle to the conversation with this id, which may be new or stored.
     #[doc(alias("chat", "session", "thread"))]
     #[must_use]
     pub fn conversation(&self, id: impl AsRef<str>) -> Conversation {
-        Conversation::new(self, id)
+        Conversation {
+            runner: self.clone(),
+            id: id.as_ref().into(),
+        }
     }
 }
 
 impl Conversation {
-    /// Creates a handle to the conversation with this id, which may be new or stored.
-    pub fn new(runner: &TurnRunner, id: impl AsRef<str>) -> Self {
-        Conversation {
-            runner: runner.clone(),
-            id: id.as_ref().into(),
-        }
-    }
-
     /// Returns the conversation id.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -69,14 +64,14 @@ impl Conversation {
     /// Changes its metadata, and returns what is stored then. A model never sees it.
     ///
     /// ```
-    /// # use turnwright_core::{Conversation, DispatchContext};
+    /// # use turnwright_core::DispatchContext;
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// # let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     /// #     ctx.answer("Ciao!").await?;
     /// #     Ok(())
     /// # })
     /// # .build()?;
-    /// let mut chat = Conversation::new(&runner, "chat-1");
+    /// let mut chat = runner.conversation("chat-1");
     /// chat.say("Hello!").await;
     /// chat.update_info(|info| info.title("Greetings").owner("ada")).await?;
     /// assert_eq!(chat.info().await?.and_then(|info| info.title().map(str::to_owned)).as_deref(), Some("Greetings"));

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::attach::{elsewhere, interrupted};
-use super::handle::{Controls, Turn};
+use super::attach::interrupted;
 use super::input::TurnInput;
 use super::stored_turn::{StoredTurn, replay_closed, replay_opened, replay_record};
+use super::turn::{Controls, Turn};
 use super::turn_runner::TurnRunner;
 use crate::error::Error;
 use crate::event::{EventHub, EventKind};
@@ -61,11 +61,10 @@ impl Follower {
     fn start_with(store: Arc<dyn Store>, stored: StoredTurn, resumes: Option<Resumes>) -> Turn {
         let hub = stored.hub();
         let (sender, outcome) = oneshot::channel();
-        let controls = Arc::default();
-        let turn = Turn {
-            handle: elsewhere(&stored, outcome, Arc::clone(&controls)),
-            stream: hub.subscribe(true),
-        };
+        let controls: Arc<OnceLock<Controls>> = Arc::default();
+        let ids = (&stored.turn.shared_id(), &stored.conversation_id.shared());
+        let outcome = async { outcome.await.ok() };
+        let turn = Turn::new(ids, Arc::clone(&controls), outcome, hub.subscribe(true));
         let follower = Follower {
             store,
             stored,
@@ -150,7 +149,7 @@ impl Follower {
 
     /// Forwards the events and the outcome of the turn, which runs here now.
     async fn forward(self, mut turn: Turn) {
-        if let Some(controls) = turn.handle.controls.get() {
+        if let Some(controls) = turn.controls.get() {
             let _ = self.controls.set(controls.clone());
         }
         while let Some(event) = turn.next().await {

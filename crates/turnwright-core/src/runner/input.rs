@@ -246,7 +246,7 @@ impl TurnInput {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-    ///     let principal = ctx.principal().map(ToString::to_string);
+    ///     let principal = ctx.turn().principal().map(ToString::to_string);
     ///     ctx.answer(principal.unwrap_or_default()).await?;
     ///     Ok(())
     /// })
@@ -292,7 +292,7 @@ impl TurnInput {
     ///   an inner policy requires approval and the inner runner has no approver, the nearest outer one answers.
     /// - Gates of the inner turn open at the outer turn: on its event stream, and at its [`Gates`](crate::gate::Gates).
     /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
-    ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
+    ///   turn stays in memory: its [`activity`](crate::runner::Turn::activity) is
     ///   [`NotSuspendable`](crate::gate::TurnActivity::NotSuspendable). Nothing is lost: the outer turn is suspended at the next opportunity.
     /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn reads
     ///   more.

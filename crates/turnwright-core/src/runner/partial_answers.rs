@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::handle::Turn;
+use super::turn::Turn;
 use crate::answer::{AnswerFormat, PartialJson};
 use crate::event::{EventKind, TurnStream};
 
@@ -80,7 +80,7 @@ impl Turn {
     pub fn partial_answers<P: DeserializeOwned>(&self) -> PartialAnswers<P> {
         PartialAnswers {
             events: self.stream.another(),
-            progress: self.handle.format.as_ref().map(Progress::new),
+            progress: self.format.as_ref().map(Progress::new),
             value: PhantomData,
         }
     }

@@ -8,9 +8,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::stored_turn::{replay_record, status};
+use super::turn::Turn;
 use super::turn_runner::TurnRunner;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};

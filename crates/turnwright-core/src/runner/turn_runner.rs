@@ -4,15 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::{Controls, Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
 use super::live_turns::run_until_dropped;
 use super::run_loop::{Start, drive};
+use super::turn::{Controls, Turn};
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventBus, EventHub, EventKind, Observer, RunnerEvents};
+use crate::event::{EventBus, EventHub, EventKind, Observer, RunnerEvents, TurnStream};
 use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
@@ -103,7 +103,8 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let mut input = input.into();
         let hub = self.hub(&mut input);
-        self.launch(input, &hub).cancel_on_drop().outcome().await
+        let turn = self.launch(input, &hub, hub.unread());
+        turn.cancel_on_drop().outcome().await
     }
 
     /// Runs a turn with a [typed answer](super::TurnInput::answer) to its end, and returns the answer. Specify the type as in
@@ -137,10 +138,7 @@ impl TurnRunner {
         let mut input = input.into();
         let hub = self.hub(&mut input);
         let stream = hub.subscribe(input.replay);
-        Turn {
-            handle: self.launch(input, &hub),
-            stream,
-        }
+        self.launch(input, &hub, stream)
     }
 
     /// Creates the events of a turn, and its ids. Events of a turn with a conversation are logged for readers that attach later.
@@ -213,25 +211,25 @@ impl TurnRunner {
         self.0.events.stream(RUNNER_EVENTS)
     }
 
-    fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>) -> TurnHandle {
+    fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>, stream: TurnStream) -> Turn {
         let turn_id = Arc::clone(hub.turn_id());
         let conversation = Arc::clone(hub.conversation_id());
         let resumed = input.is_resume;
         hub.emit(|| EventKind::TurnStart { resumed });
-        let failed = |error: Error| {
+        let failed = |error: Error, stream| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
             let outcome = TurnOutcome::not_started(ids.0, ids.1, error);
             hub.end(|| EventKind::turn_end(&outcome, Duration::ZERO));
-            TurnHandle::ready(outcome)
+            Turn::ended(outcome, stream)
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in its own task: call this inside a tokio runtime";
-            return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
+            return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message), stream);
         };
         let answer = input.answer.take().transpose();
         let (message, format) = match (input.message(), answer) {
             (Ok(message), Ok(format)) => (message, format),
-            (Err(error), _) | (_, Err(error)) => return failed(error),
+            (Err(error), _) | (_, Err(error)) => return failed(error, stream),
         };
         let begin = if resumed {
             Start::Resumed {
@@ -248,7 +246,7 @@ impl TurnRunner {
         let under = input.under.clone();
         let mut parts = match self.parts(input, hub) {
             Ok(parts) => parts,
-            Err(error) => return failed(error),
+            Err(error) => return failed(error, stream),
         };
         parts.answer.clone_from(&format);
         parts.runtime = Some(runtime.clone());
@@ -275,15 +273,11 @@ impl TurnRunner {
             None => runtime.spawn(work),
             Some(call) => call.turn().journal().tasks().spawn_on(work, &runtime),
         };
-        TurnHandle {
-            turn_id,
-            conversation,
-            controls,
-            gates: Some(gates),
-            running: Some(Running::Task(task)),
-            cancel_on_drop,
-            format,
-        }
+        let running = async { task.await.ok() };
+        let mut turn = Turn::new((&turn_id, &conversation), controls, running, stream);
+        (turn.gates, turn.format) = (Some(gates), format);
+        turn.cancel_on_drop = cancel_on_drop;
+        turn
     }
 
     /// Creates the parts of the turn.

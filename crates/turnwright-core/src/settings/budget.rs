@@ -13,7 +13,7 @@ use crate::validate::Violations;
 ///   as not run.
 /// - Tool calls: calls within the limit run to completion, in the order in which they were proposed. The others are recorded as
 ///   not run. A turn that used its last call may still answer.
-/// - Time: the turn is cancelled, as by [`TurnHandle::cancel`](crate::runner::TurnHandle::cancel).
+/// - Time: the turn is cancelled, as by [`Turn::cancel`](crate::runner::Turn::cancel).
 ///
 /// Turns that run under a call ([`TurnInput::under_call`](crate::TurnInput::under_call)) also use the budgets of all turns above them, at
 /// any depth. They stop when one of these is used up.

@@ -60,7 +60,7 @@ use crate::trust::ConversationSecret;
 /// A runner takes it with [`storage`](crate::runner::TurnRunnerBuilder::storage).
 ///
 /// ```
-/// use turnwright_core::{Conversation, DispatchContext, Message, Storage};
+/// use turnwright_core::{DispatchContext, Message, Storage};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -69,7 +69,7 @@ use crate::trust::ConversationSecret;
 /// })
 /// .storage(Storage::memory())
 /// .build()?;
-/// let mut chat = Conversation::new(&runner, "chat-1");
+/// let mut chat = runner.conversation("chat-1");
 /// assert_eq!(chat.say("Hello").await.text, "1 messages");
 /// assert_eq!(chat.say("Hello again").await.text, "3 messages");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();

@@ -83,7 +83,7 @@ pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCo
     info!(
         target: TARGET,
         {
-            { names::TURN } = ctx.turn_id(),
+            { names::TURN } = ctx.turn().turn_id(),
             { names::TOOL } = known,
             { names::TOOL_CALL } = id,
             { names::ERROR_TYPE } = code.as_str()

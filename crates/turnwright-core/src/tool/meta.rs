@@ -17,7 +17,6 @@ use crate::dot_path;
 /// let meta = Meta::from(json!({ "rbac": { "scopes": ["read"] } }));
 /// assert_eq!(meta.get("rbac.scopes.0"), Some(&json!("read")));
 /// assert_eq!(meta.get_as::<Vec<String>>("rbac.scopes"), Some(vec!["read".to_owned()]));
-/// assert_eq!(meta.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["rbac"]);
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Meta(Option<Arc<Map<String, Value>>>);
@@ -33,18 +32,6 @@ impl Meta {
     #[must_use]
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         T::deserialize(self.get(path)?).ok()
-    }
-
-    /// Returns the keys of the first level with their values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let all = self.facts().into_iter().flatten();
-        all.map(|(key, value)| (key.as_str(), value))
-    }
-
-    /// Returns whether there is no metadata.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.facts().is_none_or(Map::is_empty)
     }
 
     fn facts(&self) -> Option<&Map<String, Value>> {

@@ -92,14 +92,6 @@ impl UnknownCall {
         self.entry.started_at
     }
 
-    /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).
-    ///
-    /// # Errors
-    /// Returns `E_MISSING_STATE` if the runner has none.
-    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
-        self.ctx.state()
-    }
-
     /// Returns the dispatch that resumes the turn of the call.
     #[must_use]
     pub fn dispatch(&self) -> &DispatchContext {

@@ -1,8 +1,8 @@
 //! Converts the return value of a `#[tool]` function. Not public API: it can change at any time.
 //!
 //! A trait cannot be implemented for both `T: Serialize` and `Result<T, ToolError>`, because they may overlap. The generated code
-//! knows the type and calls `(&&&&&&Returned::of(&value)).how()`. The compiler searches for the method on that type first, then
-//! with one reference less each time, so the first applicable trait below is used.
+//! knows the type and calls `(&&&&&&Returned::of(&value)).convert(value)`. The compiler searches for the method on that type first,
+//! then with one reference less each time, so the first applicable trait below is used.
 
 #![allow(missing_docs, missing_debug_implementations)]
 
@@ -14,6 +14,8 @@ use super::{IntoToolResult, Json, ToolOutput};
 use crate::artifact::ToolValue;
 use crate::error::{IntoToolError, ToolError};
 
+type Converted = Result<ToolOutput, ToolError>;
+
 /// The type of a returned value.
 pub struct Returned<T>(PhantomData<fn(T)>);
 
@@ -24,115 +26,82 @@ impl<T> Returned<T> {
 }
 
 /// A value that any handler can return.
-pub struct Direct;
-
-pub trait HowDirect {
-    fn how(&self) -> Direct {
-        Direct
-    }
+pub trait Direct<T> {
+    fn convert(&self, value: T) -> Converted;
 }
 
-impl<T: IntoToolResult> HowDirect for &&&&&Returned<T> {}
-
-impl Direct {
-    pub fn convert<T: IntoToolResult>(self, value: T) -> Result<ToolOutput, ToolError> {
+impl<T: IntoToolResult> Direct<T> for &&&&&Returned<T> {
+    fn convert(&self, value: T) -> Converted {
         value.into_tool_result()
     }
 }
 
 /// A `Result` with such a value and any error.
-pub struct Fallible;
-
-pub trait HowFallible {
-    fn how(&self) -> Fallible {
-        Fallible
-    }
+pub trait Fallible<T, E> {
+    fn convert(&self, result: Result<T, E>) -> Converted;
 }
 
-impl<T: IntoToolResult, E: IntoToolError> HowFallible for &&&&Returned<Result<T, E>> {}
-
-impl Fallible {
-    pub fn convert<T: IntoToolResult, E: IntoToolError>(
-        self,
-        result: Result<T, E>,
-    ) -> Result<ToolOutput, ToolError> {
-        let result = result.map_err(IntoToolError::into_tool_error);
-        result.and_then(IntoToolResult::into_tool_result)
+impl<T: IntoToolResult, E: IntoToolError> Fallible<T, E> for &&&&Returned<Result<T, E>> {
+    fn convert(&self, result: Result<T, E>) -> Converted {
+        result.map_err(E::into_tool_error)?.into_tool_result()
     }
 }
 
 /// A `Result` with a user's type and any error.
-pub struct FallibleJson;
-
-pub trait HowFallibleJson {
-    fn how(&self) -> FallibleJson {
-        FallibleJson
-    }
+pub trait FallibleJson<T, E> {
+    fn convert(&self, result: Result<T, E>) -> Converted;
 }
 
-impl<T: Serialize + 'static, E: IntoToolError> HowFallibleJson for &&&Returned<Result<T, E>> {}
-
-impl FallibleJson {
-    pub fn convert<T: Serialize + 'static, E: IntoToolError>(
-        self,
-        result: Result<T, E>,
-    ) -> Result<ToolOutput, ToolError> {
-        Fallible.convert(result.map(Json))
+impl<T: Serialize + 'static, E: IntoToolError> FallibleJson<T, E> for &&&Returned<Result<T, E>> {
+    fn convert(&self, result: Result<T, E>) -> Converted {
+        Json(result.map_err(E::into_tool_error)?).into_tool_result()
     }
 }
 
 /// Any other `Result`. It may be `Serialize`, but a model must not read an error that was not written for it.
-pub struct BadResult;
-
-pub trait HowBadResult {
-    fn how(&self) -> BadResult {
-        BadResult
-    }
+pub trait BadResult<T, E> {
+    /// Explains the error at compile time.
+    fn convert(&self, result: Result<T, E>) -> Converted
+    where
+        T: ToolValue,
+        E: IntoToolError;
 }
 
-impl<T, E> HowBadResult for &&Returned<Result<T, E>> {}
-
-impl BadResult {
-    /// Explains the error at compile time.
-    pub fn convert<T: ToolValue, E: IntoToolError>(
-        self,
-        result: Result<T, E>,
-    ) -> Result<ToolOutput, ToolError> {
-        Fallible.convert(result.map(|_| ()))
+impl<T, E> BadResult<T, E> for &&Returned<Result<T, E>> {
+    fn convert(&self, result: Result<T, E>) -> Converted
+    where
+        T: ToolValue,
+        E: IntoToolError,
+    {
+        result.map_err(E::into_tool_error)?;
+        ().into_tool_result()
     }
 }
 
 /// A user's type.
-pub struct AsJson;
-
-pub trait HowJson {
-    fn how(&self) -> AsJson {
-        AsJson
-    }
+pub trait AsJson<T> {
+    fn convert(&self, value: T) -> Converted;
 }
 
-impl<T: Serialize + 'static> HowJson for &Returned<T> {}
-
-impl AsJson {
-    pub fn convert<T: Serialize + 'static>(self, value: T) -> Result<ToolOutput, ToolError> {
+impl<T: Serialize + 'static> AsJson<T> for &Returned<T> {
+    fn convert(&self, value: T) -> Converted {
         Json(value).into_tool_result()
     }
 }
 
 /// A type that a tool cannot return.
-pub struct Unknown;
-
-pub trait HowUnknown {
-    fn how(&self) -> Unknown {
-        Unknown
-    }
+pub trait Unknown<T> {
+    /// Explains the error at compile time.
+    fn convert(&self, value: T) -> Converted
+    where
+        T: ToolValue;
 }
 
-impl<T> HowUnknown for Returned<T> {}
-
-impl Unknown {
-    /// Explains the error at compile time.
-    pub fn convert<T: ToolValue>(self, _: T) -> Result<ToolOutput, ToolError> {
+impl<T> Unknown<T> for Returned<T> {
+    fn convert(&self, _: T) -> Converted
+    where
+        T: ToolValue,
+    {
         ().into_tool_result()
     }
 }

@@ -3,7 +3,7 @@ use crate::effects::Concurrency;
 use crate::effects::OnCollision;
 use crate::schema::RawArgs;
 use crate::schema::Rejection;
-use crate::tool::approval::Approval;
+use crate::tool::approval::GateAnswer;
 use crate::tool::approval::{ApprovalRequest, PendingCall, Review};
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ fn names_are_limited_to_what_every_provider_supports() {
 fn every_setting_has_a_getter_and_a_default() {
     let plain = noop("plain").build().unwrap();
     assert_eq!(plain.artifact_kind(), ArtifactKind::TEXT);
-    assert!(plain.meta().is_empty() && !plain.is_ephemeral() && !plain.is_trusted());
+    assert!(plain.meta().get("a").is_none() && !plain.is_ephemeral() && !plain.is_trusted());
     assert_eq!(plain.on_collision(), OnCollision::Error);
     assert_eq!(plain.effects(), Effects::Writes);
     assert_eq!(plain.timeout(), Some(Duration::from_secs(300)));
@@ -75,7 +75,7 @@ fn every_setting_has_a_getter_and_a_default() {
         .trusted(true)
         .on_collision(OnCollision::Keep)
         .effects(Effects::ReadOnly)
-        .no_timeout()
+        .timeout(None)
         .concurrency(Concurrency::Exclusive)
         .build()
         .unwrap();
@@ -183,7 +183,7 @@ async fn a_check_with_the_context_runs_in_calls_and_in_validate_in_only() {
         .handler(|args: Value, _| async move { args.to_string() })
         .build()
         .unwrap();
-    let edit = |_: ApprovalRequest| async { Approval::edited(json!({ "n": 9 })) };
+    let edit = |_: ApprovalRequest| async { GateAnswer::edit(json!({ "n": 9 })) };
     let ctx = DispatchContext::builder().approver(edit).build();
     ctx.stash().set("stock", 8).unwrap();
 
@@ -239,7 +239,7 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
     shown += &format!(
         "{:?} {:?}",
         Review::Rewrite(args.clone()),
-        Approval::Edited(args.clone())
+        GateAnswer::edit(args.clone())
     );
     let proposed = ctx.propose("t", args.clone());
     shown += &format!("{proposed:?}");

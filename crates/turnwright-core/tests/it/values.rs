@@ -7,7 +7,6 @@ use turnwright_core::gate::Gates;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::schema::RawArgs;
 use turnwright_core::schema::Schema;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
 use turnwright_core::tool::approval::PendingCall;
 use turnwright_core::tool::approval::Review;
@@ -132,7 +131,7 @@ fn an_edit_by_an_approver_that_cannot_be_handled_is_rejected() {
         let edit = Arc::new(parking_lot::Mutex::new(Some(value)));
         let approver = move |_: ApprovalRequest| {
             let value = edit.lock().take().unwrap();
-            async move { Approval::edited(value) }
+            async move { GateAnswer::edit(value) }
         };
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", "{}"), Step::say("done")]);
@@ -214,7 +213,7 @@ async fn an_approval_request_can_contain_the_deepest_arguments() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new([Step::call_tool("take", args), Step::say("done")]);
     let runner = runner(model).tool(take("take").build());
-    let yes = |_: ApprovalRequest| async { Approval::Granted };
+    let yes = |_: ApprovalRequest| async { GateAnswer::approve() };
     let runner = runner.policy(always("a test")).approver(yes);
     let runner = runner.storage(storage_of(store.clone())).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;

@@ -27,7 +27,8 @@ pub(super) async fn elicit(params: &Value, alias: &str, ctx: &ToolContext, hold:
             return json!({ "action": "decline" });
         }
     };
-    let is_form = gate.schema().is_some();
+    let mode = params.get("mode").and_then(Value::as_str);
+    let is_form = mode.is_none_or(|mode| mode == "form");
     match ctx.wait_for(gate).await {
         Ok(content) if is_form => json!({ "action": "accept", "content": content }),
         Ok(_) => json!({ "action": "accept" }),

@@ -41,7 +41,7 @@ pub fn agent_tool(
     });
     Tool::dynamic(name, schema)
         .description(description)
-        .no_timeout()
+        .timeout(None)
         .handler_with(runner, async |runner, args, ctx| {
             let task = args.get("task").and_then(Value::as_str).unwrap_or_default();
             run(&runner, task.to_owned(), ctx).await

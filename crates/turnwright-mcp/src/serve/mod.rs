@@ -228,10 +228,10 @@ impl McpService {
     ///
     /// ```
     /// use turnwright_core::ToolRegistry;
-    /// use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+    /// use turnwright_core::tool::approval::{GateAnswer, ApprovalRequest};
     /// use turnwright_mcp::McpService;
     ///
-    /// let approve = |_: ApprovalRequest| async { Approval::Granted };
+    /// let approve = |_: ApprovalRequest| async { GateAnswer::approve() };
     /// let service = McpService::new(ToolRegistry::default()).context(|context| context.approver(approve));
     /// ```
     pub fn context(
@@ -287,7 +287,7 @@ impl McpService {
     /// Checks what a call needs: the state of the tools, and a valid principal. Those of the request and of the process are the only ones:
     /// calls without one must not act for another.
     fn check(&self) -> Result<(), Error> {
-        if self.context.clone().build().principal().is_some() {
+        if self.context.clone().build().turn().principal().is_some() {
             let message = "the context of a service must not have a principal: set it with `McpService::principal`, or with \
                            `McpHttp::authenticate`";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 use turnwright_core::{
-    Conversation, Error, ErrorCode, ErrorKind, EventKind, ModelSettings, Tool, ToolContext, Turn,
-    TurnOutcome, TurnRunner,
+    Error, ErrorCode, ErrorKind, EventKind, ModelSettings, Tool, ToolContext, Turn, TurnOutcome,
+    TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::ModelBuilder;
@@ -187,7 +187,7 @@ async fn prompt_cache_is_hit_by_the_next_request() {
     let model = server.brief().transport(heard.clone());
     let runner = turnwright_core::runner(model.build().unwrap()).instructions(long);
     let runner = runner.build().unwrap();
-    let mut chat = Conversation::new(&runner, "cache");
+    let mut chat = runner.conversation("cache");
     let mut usages = Vec::new();
     for content in ["Say hello.", "Say it again.", "And once more."] {
         let outcome = chat.say(content).await;

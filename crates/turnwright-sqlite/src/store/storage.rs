@@ -19,7 +19,7 @@ use super::{SqliteStore, beside};
 /// Adds `Storage::sqlite(path)`.
 ///
 /// ```
-/// use turnwright_core::{BoxError, Conversation, DispatchContext, Message, Storage};
+/// use turnwright_core::{BoxError, DispatchContext, Message, Storage};
 /// use turnwright_sqlite::SqliteStorage as _;
 ///
 /// /// A stand-in for a model: it counts the messages that it sees.
@@ -31,7 +31,7 @@ use super::{SqliteStore, beside};
 /// async fn say(folder: &std::path::Path, text: &str) -> Result<String, BoxError> {
 ///     let storage = Storage::sqlite(folder.join("chat.db")).await?;
 ///     let runner = turnwright_core::runner(model).storage(storage).build()?;
-///     Ok(Conversation::new(&runner, "chat-1").say(text).await.into_answer()?)
+///     Ok(runner.conversation("chat-1").say(text).await.into_answer()?)
 /// }
 ///
 /// # let temporary = tempfile::tempdir().unwrap();

@@ -122,7 +122,7 @@ impl ModelRequest {
             document: tool.schema().document().clone(),
         });
         Ok(ModelRequest {
-            turn_id: ctx.turn_id().to_owned(),
+            turn_id: ctx.turn().turn_id().to_owned(),
             iteration: ctx.iteration(),
             tools: tools.collect(),
             instructions: ctx.instructions().map(str::to_owned),

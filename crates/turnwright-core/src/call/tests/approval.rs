@@ -2,26 +2,27 @@
 
 use super::*;
 use crate::checksum::checksum;
-use crate::tool::approval::Approval;
 use crate::tool::approval::ApprovalRequest;
 use crate::tool::approval::Approver;
+use crate::tool::approval::GateAnswer;
 use crate::tool::approval::PendingCall;
 use crate::tool::approval::Review;
 
 /// Answers from a list and stores the requests.
 #[derive(Default)]
 struct Clerk {
-    answers: Mutex<Vec<Approval>>,
+    answers: Mutex<Vec<GateAnswer>>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 #[async_trait]
 impl Approver for Arc<Clerk> {
-    async fn ask(&self, request: ApprovalRequest) -> Approval {
+    async fn ask(&self, request: ApprovalRequest) -> GateAnswer {
         self.asked.lock().push(request);
-        self.answers.lock().pop().unwrap_or(Approval::Denied {
-            reason: "no answer left".to_owned(),
-        })
+        self.answers
+            .lock()
+            .pop()
+            .unwrap_or(GateAnswer::deny("no answer left"))
     }
 }
 
@@ -33,7 +34,7 @@ fn guarded() -> Tool {
         .unwrap()
 }
 
-fn with_clerk(answers: Vec<Approval>) -> (Arc<Clerk>, DispatchContext) {
+fn with_clerk(answers: Vec<GateAnswer>) -> (Arc<Clerk>, DispatchContext) {
     let clerk = Arc::new(Clerk {
         answers: Mutex::new(answers),
         ..Clerk::default()
@@ -75,7 +76,7 @@ async fn a_call_cancelled_during_approval_was_not_denied() {
 
 #[tokio::test]
 async fn an_answer_is_valid_for_one_request_only() {
-    let (clerk, ctx) = with_clerk(vec![Approval::Granted]);
+    let (clerk, ctx) = with_clerk(vec![GateAnswer::approve()]);
     let tool = guarded();
     assert_eq!(
         tool.call(&ctx, r#"{"n": "4"}"#).await.unwrap().as_text(),
@@ -97,7 +98,7 @@ async fn an_answer_is_valid_for_one_request_only() {
 
 #[tokio::test]
 async fn edited_arguments_are_checked_in_full_and_recorded() {
-    let (clerk, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": "7" }))]);
+    let (clerk, ctx) = with_clerk(vec![GateAnswer::edit(json!({ "n": "7" }))]);
     let record = guarded().call_and_record(&ctx, r#"{"n": 4}"#).await;
     assert_eq!(record.text().await.as_deref(), Some("7"));
     assert_eq!(record.edited_args(), Some(&json!({ "n": 7 })));
@@ -112,7 +113,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
         "the approver who wrote them is not asked again"
     );
 
-    let (_, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": -7 }))]);
+    let (_, ctx) = with_clerk(vec![GateAnswer::edit(json!({ "n": -7 }))]);
     let error = guarded().call(&ctx, r#"{"n": 4}"#).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     assert!(
@@ -123,9 +124,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
         error.model_text()
     );
 
-    let (_, ctx) = with_clerk(vec![Approval::Denied {
-        reason: "too expensive".to_owned(),
-    }]);
+    let (_, ctx) = with_clerk(vec![GateAnswer::deny("too expensive")]);
     let error = guarded().call(&ctx, "{}").await.unwrap_err();
     assert!(
         error.model_text().contains("too expensive"),
@@ -207,11 +206,9 @@ async fn the_dispatch_policy_precedes_the_tool_policy_and_a_panic_denies() {
 
 #[tokio::test]
 async fn arguments_rewritten_after_an_answer_need_another_approval() {
-    let refused = Approval::Denied {
-        reason: "not this one".to_owned(),
-    };
+    let refused = GateAnswer::deny("not this one");
     // The answers are taken from the end.
-    let (clerk, ctx) = with_clerk(vec![refused, Approval::Edited(json!({ "n": 7 }))]);
+    let (clerk, ctx) = with_clerk(vec![refused, GateAnswer::edit(json!({ "n": 7 }))]);
     let policy = |call: &PendingCall<'_>| match call.args()["n"].as_i64() {
         Some(7) => Review::Rewrite(json!({ "n": 8 })),
         _ => Review::ask("it costs money"),

@@ -185,7 +185,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
     let before = alive_tasks();
     let watched = watch(DispatchContext::standalone());
     let tool = number("t")
-        .no_timeout()
+        .timeout(None)
         .handler(|_: Value, _| async { std::future::pending::<()>().await })
         .build()
         .unwrap();

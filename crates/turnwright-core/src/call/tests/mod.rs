@@ -101,7 +101,7 @@ async fn a_call_runs_to_completion_and_is_reported() {
         .meta(json!({ "scope": "math" }))
         .handler(|args: Value, ctx: ToolContext| async move {
             ctx.progress("half way");
-            assert_eq!(ctx.meta().get("scope"), Some(&json!("math")));
+            assert_eq!(ctx.tool().meta().get("scope"), Some(&json!("math")));
             assert_eq!(ctx.args(), &args);
             assert!(ctx.deadline().is_some() && !ctx.cancellation().is_cancelled());
             ctx.stash().set("seen", ctx.idempotency_key())?;

@@ -78,7 +78,7 @@ pub struct Compact {
 /// ```
 /// use turnwright_core::middleware::compact;
 /// use turnwright_core::record::Retrievable;
-/// use turnwright_core::{BoxError, Conversation, DispatchContext};
+/// use turnwright_core::{BoxError, DispatchContext};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
@@ -92,7 +92,7 @@ pub struct Compact {
 /// let runner = turnwright_core::runner(model)
 ///     .dispatch_input(compact(4_000).summarise_with(small_model))
 ///     .build()?;
-/// let mut chat = Conversation::new(&runner, "chat-1");
+/// let mut chat = runner.conversation("chat-1");
 /// for _ in 0..20 {
 ///     chat.say("Go on.").await.into_answer()?;
 /// }

@@ -1,6 +1,6 @@
 use crate::outcome::Limit;
-use crate::tool::approval::Approval;
 use crate::tool::approval::ApprovalRequest;
+use crate::tool::approval::GateAnswer;
 use crate::tool::approval::PendingCall;
 use crate::tool::approval::Review;
 use crate::tool::context::WeakTurnContext;
@@ -115,7 +115,7 @@ async fn calls_of_earlier_turns_are_not_reported_again() {
         .turn_input(audit)
         .build()
         .unwrap();
-    let mut chat = Conversation::new(&runner, "chat");
+    let mut chat = runner.conversation("chat");
     for turns in 1..=3 {
         assert!(chat.say("go").await.is_answered());
         assert_eq!(calls.lock().len(), turns);
@@ -139,11 +139,9 @@ async fn with_args_reports_the_arguments_that_ran() {
     .tool(done(amount))
     .approver(|request: ApprovalRequest| async move {
         if request.args["amount"] == 5 {
-            Approval::Granted
+            GateAnswer::approve()
         } else {
-            Approval::Denied {
-                reason: "too much".to_owned(),
-            }
+            GateAnswer::deny("too much")
         }
     })
     .turn_input(audit.with_args())

@@ -174,7 +174,7 @@ async fn calls_of_earlier_turns_do_not_count() {
         .dispatch_input(repeated_call_guard(3).without_warning())
         .build()
         .unwrap();
-    let mut chat = Conversation::new(&runner, "chat");
+    let mut chat = runner.conversation("chat");
     for _ in 0..3 {
         let outcome = chat.say("go").await;
         assert!(outcome.is_answered(), "{outcome:?}");

@@ -222,7 +222,7 @@ impl TurnRunnerBuilder {
     /// Suspends turns whenever they can only wait for an answer at a gate. The run ends with
     /// [`TurnStatus::Suspended`](crate::TurnStatus::Suspended), and neither memory nor a lease is held while a person decides. A
     /// gate then needs no holder of the turn's [`Gates`](crate::gate::Gates). Turns without a conversation cannot be suspended
-    /// and behave as without this setting. See [`TurnHandle::suspend`](super::TurnHandle::suspend) for what keeps a turn in
+    /// and behave as without this setting. See [`Turn::suspend`](super::Turn::suspend) for what keeps a turn in
     /// memory.
     ///
     /// While an approver is being asked, the turn waits for it.
@@ -485,17 +485,11 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how artifact tools are built before each iteration.
+    /// Sets how artifact tools are built before each iteration. With `None`, there are none.
     ///
     /// Default: [`ArtifactToolPolicy::Stable`].
-    pub fn artifact_tools(mut self, policy: ArtifactToolPolicy) -> Self {
-        self.setup().artifact_tools = Some(policy);
-        self
-    }
-
-    /// Disables artifact tools, unless an executor or middleware builds them.
-    pub fn without_artifact_tools(mut self) -> Self {
-        self.setup().artifact_tools = None;
+    pub fn artifact_tools(mut self, policy: impl Into<Option<ArtifactToolPolicy>>) -> Self {
+        self.setup().artifact_tools = policy.into();
         self
     }
 

@@ -39,11 +39,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+pub use crate::record::GateAnswer;
 pub use no_exfiltration::{NoExfiltration, no_exfiltration};
-pub use once_per_turn::{OncePerTurn, once_per_turn};
-pub use quarantine::{Quarantine, quarantine};
+pub use once_per_turn::once_per_turn;
+pub use quarantine::quarantine;
 pub use rate_limit::{RateLimit, rate_limit};
-pub use review::{Approval, Review};
+pub use review::Review;
 
 pub(crate) use tool_pattern::ToolPattern;
 
@@ -174,12 +175,6 @@ impl PendingCall<'_> {
         self.record.id()
     }
 
-    /// Returns the checksum. Equal calls have equal checksums.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        self.record.checksum()
-    }
-
     /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
@@ -219,28 +214,28 @@ impl PendingCall<'_> {
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
-/// use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+/// use turnwright_core::tool::approval::{GateAnswer, ApprovalRequest};
 ///
 /// let ctx = DispatchContext::builder()
 ///     .approver(|request: ApprovalRequest| async move {
 ///         println!("may {} run with {}?", request.tool.name(), request.shown_args());
-///         Approval::Granted
+///         GateAnswer::approve()
 ///     })
 ///     .build();
 /// ```
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Answers this request. A panic counts as a denial.
-    async fn ask(&self, request: ApprovalRequest) -> Approval;
+    async fn ask(&self, request: ApprovalRequest) -> GateAnswer;
 }
 
 #[async_trait]
 impl<F, Fut> Approver for F
 where
     F: Fn(ApprovalRequest) -> Fut + Send + Sync,
-    Fut: Future<Output = Approval> + Send,
+    Fut: Future<Output = GateAnswer> + Send,
 {
-    async fn ask(&self, request: ApprovalRequest) -> Approval {
+    async fn ask(&self, request: ApprovalRequest) -> GateAnswer {
         self(request).await
     }
 }

@@ -10,16 +10,7 @@ use super::{ApprovalPolicy, PendingCall, Review};
 use crate::record::{ToolCall, ToolResults};
 use crate::tool::context::{Setup, TurnContext, WeakTurnContext};
 
-/// The policy that [`once_per_turn`] returns.
-///
-/// ```
-/// use turnwright_core::tool::approval::once_per_turn;
-///
-/// let policy = once_per_turn("send_mail");
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a policy does nothing until a runner has it"]
-pub struct OncePerTurn {
+struct OncePerTurn {
     tools: ToolPattern,
 }
 
@@ -47,7 +38,7 @@ pub struct OncePerTurn {
 /// assert!(ctx.call("pay", "{}").await.denial().is_some());
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
-pub fn once_per_turn(tools: impl Into<String>) -> OncePerTurn {
+pub fn once_per_turn(tools: &str) -> impl ApprovalPolicy + use<> {
     OncePerTurn {
         tools: ToolPattern::new(tools),
     }

@@ -6,16 +6,7 @@ use super::tool_pattern::ToolPattern;
 use super::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::Tool;
 
-/// The policy that [`quarantine`] returns.
-///
-/// ```
-/// use turnwright_core::tool::approval::quarantine;
-///
-/// let policy = quarantine("web__*");
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a policy does nothing until a runner has it"]
-pub struct Quarantine {
+struct Quarantine {
     tools: ToolPattern,
 }
 
@@ -47,7 +38,7 @@ pub struct Quarantine {
 /// assert!(!ctx.taint().is_tainted());
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
-pub fn quarantine(tools: impl Into<String>) -> Quarantine {
+pub fn quarantine(tools: &str) -> impl ApprovalPolicy + use<> {
     Quarantine {
         tools: ToolPattern::new(tools),
     }

@@ -21,7 +21,7 @@ impl Facts {
             );
         }
         if self.timeout == Some(Duration::ZERO) {
-            let why = "must not be zero: use `no_timeout` for no timeout";
+            let why = "must not be zero: use `None` for no timeout";
             wrong.push(format!("timeout: {why}"));
         }
         if self.max_result_bytes == Some(0) {

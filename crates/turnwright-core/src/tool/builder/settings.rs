@@ -146,17 +146,11 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Sets the timeout of a call.
+    /// Sets the timeout of a call. With `None`, calls have no timeout.
     ///
     /// Default: 5 minutes.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.facts.timeout = Some(timeout);
-        self
-    }
-
-    /// Removes the timeout.
-    pub fn no_timeout(mut self) -> Self {
-        self.facts.timeout = None;
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.facts.timeout = timeout.into();
         self
     }
 

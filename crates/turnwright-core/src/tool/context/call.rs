@@ -21,7 +21,7 @@ use crate::record::{Exposure, ToolCall};
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
 use crate::store::ConversationId;
-use crate::tool::{Meta, Tool};
+use crate::tool::Tool;
 
 /// The context of one call, passed to its handler by value: the call itself, and the most common operations of its turn.
 ///
@@ -124,22 +124,10 @@ impl ToolContext {
         self.0.record.checksum()
     }
 
-    /// Returns the provider's id of the call, if there is one.
-    #[must_use]
-    pub fn provider_id(&self) -> Option<&str> {
-        self.0.record.provider_id()
-    }
-
     /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
         &self.0.tool
-    }
-
-    /// Returns the metadata of the tool.
-    #[must_use]
-    pub fn meta(&self) -> &Meta {
-        self.0.tool.meta()
     }
 
     /// Returns the checked arguments as JSON.
@@ -231,12 +219,6 @@ impl ToolContext {
         self.dispatch().turn()
     }
 
-    /// Returns the turn's id.
-    #[must_use]
-    pub fn turn_id(&self) -> &str {
-        self.turn().turn_id()
-    }
-
     /// Returns the conversation that the turn belongs to.
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
@@ -268,15 +250,6 @@ impl ToolContext {
         self.turn().stash()
     }
 
-    /// Checks that this process still holds the lease of the turn: see [`TurnContext::ensure_lease`].
-    ///
-    /// # Errors
-    /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
-    /// fails.
-    pub async fn ensure_lease(&self) -> Result<(), Error> {
-        self.turn().ensure_lease().await
-    }
-
     /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
     pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
         self.turn().log(level, entry);
@@ -292,7 +265,7 @@ impl DispatchContext {
     /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
     /// conversation was deleted give different keys.
     pub(crate) fn idempotency_key(&self, call: &ToolCall) -> String {
-        let (conversation_id, turn_id) = (self.conversation_id().as_str(), self.turn_id());
+        let (conversation_id, turn_id) = (self.conversation_id().as_str(), self.turn().turn_id());
         let (ordinal, checksum) = (call.ordinal(), call.checksum());
         digest_of(&match self.turn().nonce() {
             Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),

@@ -13,7 +13,6 @@ use crate::cancel::Cancellation;
 use crate::error::Error;
 use crate::event::{Level, LogEntry};
 use crate::gate::TurnGate;
-use crate::principal::Principal;
 use crate::record::Message;
 use crate::render::Taint;
 use crate::settings::ModelSettings;
@@ -115,22 +114,10 @@ impl DispatchContext {
 
 /// The most common operations of the turn. Use [`DispatchContext::turn`] for the others.
 impl DispatchContext {
-    /// Returns the turn's id.
-    #[must_use]
-    pub fn turn_id(&self) -> &str {
-        self.0.turn.turn_id()
-    }
-
     /// Returns the conversation that the turn belongs to.
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         self.0.turn.conversation_id()
-    }
-
-    /// Returns who the turn acts for: see [`TurnInput::principal`](crate::TurnInput::principal).
-    #[must_use]
-    pub fn principal(&self) -> Option<&Principal> {
-        self.0.turn.principal()
     }
 
     /// Returns the turn's tools. Changes to them are not seen by other turns.
@@ -208,4 +195,4 @@ impl AsRef<TurnContext> for TurnContext {
     }
 }
 
-debug_fields!(DispatchContext { turn_id(), tools() });
+debug_fields!(DispatchContext { turn(), tools() });

@@ -82,8 +82,7 @@ impl DispatchContext {
     }
 
     /// Returns the error of the nack, if there was one.
-    #[must_use]
-    pub fn nack_error(&self) -> Option<Error> {
+    pub(crate) fn nack_error(&self) -> Option<Error> {
         self.signals().0.lock().error.clone()
     }
 

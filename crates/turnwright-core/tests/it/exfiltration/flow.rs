@@ -182,7 +182,7 @@ async fn an_approver_sees_all_reasons_and_the_sources() {
         .policy(no_exfiltration().ask())
         .approver(move |request: tool::approval::ApprovalRequest| {
             seen.lock().push((request.reason, request.sources));
-            async { tool::approval::Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .build();
     let mail = ctx.call("mail", "{}").await;
@@ -337,11 +337,9 @@ async fn a_call_that_did_not_run_does_not_count() {
             let grants = answers.lock().pop().unwrap();
             async move {
                 if grants {
-                    tool::approval::Approval::Granted
+                    GateAnswer::approve()
                 } else {
-                    tool::approval::Approval::Denied {
-                        reason: "no".to_owned(),
-                    }
+                    GateAnswer::deny("no")
                 }
             }
         })

@@ -11,7 +11,7 @@ use turnwright_core::record::{Author, Memory, Record, StandingInstruction, ToolC
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::tool::approval::{Approval, ApprovalRequest, PendingCall, Review, always};
+use turnwright_core::tool::approval::{ApprovalRequest, GateAnswer, PendingCall, Review, always};
 use turnwright_core::transcript::{Entry, SystemPrompt, Transcript, Writer};
 use turnwright_core::trust::{ConversationSecret, NAMES_NOTICE, NOTICE, TrustTier};
 use turnwright_core::*;
@@ -71,7 +71,7 @@ async fn after_one(tool: Tool) -> String {
     after(&ctx, "count", r#"{"n": 1}"#).await
 }
 
-fn with_approver(approval: Approval) -> DispatchContext {
+fn with_approver(approval: GateAnswer) -> DispatchContext {
     let tool = done(number("count").approval(always("it costs money")));
     DispatchContext::builder()
         .tools(ToolRegistry::new([tool]).unwrap())
@@ -208,7 +208,7 @@ async fn calls() -> Texts {
         (
             "Denied by an approver",
             after(
-                &with_approver(Approval::Denied { reason }),
+                &with_approver(GateAnswer::deny(reason)),
                 "count",
                 r#"{"n": 1}"#,
             )
@@ -217,7 +217,7 @@ async fn calls() -> Texts {
         (
             "Changed by an approver to invalid arguments",
             after(
-                &with_approver(Approval::Edited(json!({ "n": 0 }))),
+                &with_approver(GateAnswer::edit(json!({ "n": 0 }))),
                 "count",
                 r#"{"n": 1}"#,
             )

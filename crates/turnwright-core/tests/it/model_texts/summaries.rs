@@ -60,7 +60,7 @@ async fn task() -> String {
     .dispatch_input(compact(2_000).summarise_by(by))
     .build()
     .unwrap();
-    let mut chat = Conversation::new(&runner, "chat");
+    let mut chat = runner.conversation("chat");
     while asked.lock().is_empty() {
         assert!(chat.say("Go on.").await.is_answered());
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::schema::Rejection;
 use turnwright_core::schema::Schema;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalPolicy;
 use turnwright_core::tool::approval::ApprovalRequest;
 use turnwright_core::tool::approval::PendingCall;
@@ -301,7 +300,7 @@ async fn edited_arguments_are_checked_completely_and_need_no_further_approval() 
             .approver(move |request: ApprovalRequest| {
                 notes.note(request.args["n"].to_string());
                 let edit = given.clone();
-                async move { Approval::Edited(edit) }
+                async move { GateAnswer::edit(edit) }
             })
             .build()
             .unwrap();
@@ -341,8 +340,8 @@ async fn an_approval_is_valid_for_the_shown_arguments_only() {
             ));
             async move {
                 match request.args["n"].as_i64() {
-                    Some(1) => Approval::Edited(json!({ "n": 5 })),
-                    _ => Approval::Granted,
+                    Some(1) => GateAnswer::edit(json!({ "n": 5 })),
+                    _ => GateAnswer::approve(),
                 }
             }
         })
@@ -442,7 +441,7 @@ async fn when_requires_approval_if_the_condition_holds() {
         ))
         .approver(move |request: ApprovalRequest| {
             notes.note(format!("{} {}", request.args["n"], request.reason));
-            async { Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .build()
         .unwrap();
@@ -476,11 +475,7 @@ async fn when_tainted_requires_approval_once_third_party_text_is_in_the_prompt()
         )
         .approver(move |request: ApprovalRequest| {
             notes.note(request.args["n"].to_string());
-            async {
-                Approval::Denied {
-                    reason: "that was not the user's wish".to_owned(),
-                }
-            }
+            async { GateAnswer::deny("that was not the user's wish") }
         })
         .build()
         .unwrap();

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use turnwright_core::runner::Limit;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 
 use tokio::sync::Notify;
 use turnwright_core::runner::TurnRunnerBuilder;
@@ -136,7 +136,7 @@ async fn no_approval_is_requested_for_a_call_that_cannot_run() {
         .tool(noting("act", &runs).approval(always("careful")).build())
         .approver(move |request: ApprovalRequest| {
             noted.note(request.args.to_string());
-            async { Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .budget(Budget::new().tool_calls(1))
         .build()
@@ -346,7 +346,7 @@ async fn concurrent_calls_never_exceed_the_budget() {
         .tool(act("ask").approval(always("careful")).build())
         .approver(|_: ApprovalRequest| async {
             tokio::task::yield_now().await;
-            Approval::Granted
+            GateAnswer::approve()
         })
         .build()
         .unwrap();

@@ -33,7 +33,7 @@ async fn on_ack_work_does_not_keep_an_aborted_turn_alive() {
             let held = ctx.clone();
             ctx.turn()
                 .events()
-                .observe(move |_| assert!(!held.turn_id().is_empty()));
+                .observe(move |_| assert!(!held.turn().turn_id().is_empty()));
             ctx.turn().abort("enough");
             Ok(())
         }

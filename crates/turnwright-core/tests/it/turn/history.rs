@@ -134,7 +134,7 @@ async fn a_conversation_continues_across_turns() {
         Step::say("It goes on."),
     ]);
     let runner = runner(model.clone()).build().unwrap();
-    let mut chat = Conversation::new(&runner, "chat");
+    let mut chat = runner.conversation("chat");
     chat.say("I am Ada.").await;
     chat.say("Who am I?").await;
     chat.say(TurnInput::empty()).await;
@@ -278,7 +278,7 @@ async fn enumerated_tools_list_readable_calls_and_can_be_disabled() {
     let model = script();
     let runner = turnwright_core::runner(model.clone())
         .tool(log().inline(Inline::Never).build())
-        .without_artifact_tools()
+        .artifact_tools(None)
         .build()
         .unwrap();
     runner.run("go").await;

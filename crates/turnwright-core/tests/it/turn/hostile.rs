@@ -11,8 +11,8 @@ use turnwright_core::store::{
     Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
     Query, Revision, StoreError, TurnFilter,
 };
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 
 use serde::de::DeserializeOwned;
 use turnwright_core::record::{CallState, Record};
@@ -338,7 +338,7 @@ async fn shown_arguments_escape_hidden_characters() {
         .policy(always("careful"))
         .approver(move |request: ApprovalRequest| {
             seen.note(request.shown_args());
-            async { Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .build()
         .unwrap();

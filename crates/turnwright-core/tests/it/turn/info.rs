@@ -1,13 +1,13 @@
 //! Metadata of conversations: no model sees it, no turn depends on it, and no update is lost.
 
 use async_trait::async_trait;
+use turnwright_core::Storage;
 use turnwright_core::record::{ConversationInfo, ConversationInfoBuilder};
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store, StoreError,
 };
 use turnwright_core::store::{Changes, FoundConversation, FoundTurn, TurnFilter};
-use turnwright_core::{Conversation, Storage};
 
 use super::*;
 use turnwright_core::record::RecordKind;
@@ -47,7 +47,7 @@ async fn a_model_never_sees_the_info_and_no_turn_has_it_among_its_records() {
         .build()
         .unwrap();
     describe(&storage, "chat").await;
-    let mut chat = Conversation::new(&runner, "chat");
+    let mut chat = runner.conversation("chat");
     for said in ["one", "two"] {
         let outcome = chat.say(said).await;
         assert!(outcome.is_answered(), "{outcome:?}");

@@ -5,9 +5,9 @@ use turnwright_core::record::Retrievable;
 use turnwright_core::render::Taint;
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::store::MemoryStore;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalPolicy;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 use turnwright_core::tool::approval::PendingCall;
 use turnwright_core::tool::approval::Review;
 use turnwright_core::tool::approval::{always, before_writes, policy, when, when_tainted};
@@ -139,7 +139,7 @@ async fn the_request_to_an_outer_approver_names_the_sub_agent() {
                 "{turn} {path} {tool} {} {}",
                 request.args, request.reason
             ));
-            async { Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .build()
         .unwrap();
@@ -157,7 +157,7 @@ async fn an_outer_approver_answers_for_an_inner_policy_without_approver() {
             let asked = asked.clone();
             move |_: ApprovalRequest| {
                 asked.note(who);
-                async { Approval::Granted }
+                async { GateAnswer::approve() }
             }
         };
         let mut inner = agent("act", json!({}))
@@ -184,7 +184,7 @@ async fn an_inner_approver_cannot_answer_for_an_outer_policy() {
         .tool(act(&runs).build())
         .approver(move |_: ApprovalRequest| {
             noted.note("inner");
-            async { Approval::Granted }
+            async { GateAnswer::approve() }
         })
         .build()
         .unwrap();
@@ -201,13 +201,16 @@ async fn an_inner_approver_cannot_answer_for_an_outer_policy() {
 #[tokio::test]
 async fn arguments_edited_by_an_inner_approver_need_outer_approval() {
     let large = |call: &PendingCall<'_>| call.args()["n"].as_u64() > Some(9);
-    for (answer, ran) in [(Approval::Granted, 1), (Approval::denied("too much"), 0)] {
+    for (answer, ran) in [
+        (GateAnswer::approve(), 1),
+        (GateAnswer::deny("too much"), 0),
+    ] {
         let (runs, asked) = (Notes::default(), Notes::default());
         let noted = asked.clone();
         let inner = agent("act", json!({ "n": 1 }))
             .tool(act(&runs).build())
             .policy(always("careful"))
-            .approver(|_: ApprovalRequest| async { Approval::edited(json!({ "n": 99 })) })
+            .approver(|_: ApprovalRequest| async { GateAnswer::edit(json!({ "n": 99 })) })
             .build()
             .unwrap();
         let outer = agent("inner", json!({}))

@@ -2,8 +2,8 @@
 
 use std::sync::Weak;
 use turnwright_core::store::MemoryStore;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 
 use bytes::Bytes;
 use turnwright_core::artifact::Inline;
@@ -96,7 +96,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
                 .handler(|_: Value, _: ToolContext| async { "paid" })
                 .build(),
         )
-        .approver(|_: ApprovalRequest| async { Approval::Granted })
+        .approver(|_: ApprovalRequest| async { GateAnswer::approve() })
         .build()
         .unwrap();
     let outcome = runner.run("go").await;

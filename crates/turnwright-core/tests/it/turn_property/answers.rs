@@ -4,38 +4,38 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::gate::OpenGate;
-use turnwright_core::gate::{GateAnswer, Gates};
-use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+use turnwright_core::gate::{GateDecision, Gates};
+use turnwright_core::tool::approval::{ApprovalRequest, GateAnswer};
 
 use super::tools;
 use super::world::World;
 
 /// The decision about a call, if there is one.
-fn verdict(world: &World, args: &Value) -> Option<Approval> {
+fn verdict(world: &World, args: &Value) -> Option<GateAnswer> {
     let n = args["n"].as_i64().unwrap_or(0);
     Some(match args["how"].as_str().unwrap_or("") {
-        "Granted" | "ThenAsk" => Approval::Granted,
-        "Edited" => Approval::Edited(json!({ "n": (n + 1) % 101, "how": "Edited" })),
-        "EditedBadly" => Approval::Edited(json!({ "n": 1000, "how": "EditedBadly" })),
+        "Granted" | "ThenAsk" => GateAnswer::approve(),
+        "Edited" => GateAnswer::edit(json!({ "n": (n + 1) % 101, "how": "Edited" })),
+        "EditedBadly" => GateAnswer::edit(json!({ "n": 1000, "how": "EditedBadly" })),
         // On the real clock, do not wait for an answer that never comes.
         "Silence" if world.strict => return None,
-        _ => Approval::Denied {
-            reason: "on purpose".to_owned(),
-        },
+        _ => GateAnswer::deny("on purpose"),
     })
 }
 
 /// Records a grant before it takes effect.
-fn note_grant(world: &World, call: &str, args: &Value, approval: &Approval) {
-    match approval {
-        Approval::Granted => world.grant(call, args),
-        Approval::Edited(edited) if args["how"] == "Edited" => world.grant(call, edited),
+fn note_grant(world: &World, call: &str, args: &Value, approval: &GateAnswer) {
+    match &approval.decision {
+        GateDecision::Approve => world.grant(call, args),
+        GateDecision::Edit { args: edited, .. } if args["how"] == "Edited" => {
+            world.grant(call, edited)
+        }
         // Arguments that the tool would reject are not accepted as an answer.
         _ => {}
     }
 }
 
-pub(super) async fn approve(world: &World, request: ApprovalRequest) -> Approval {
+pub(super) async fn approve(world: &World, request: ApprovalRequest) -> GateAnswer {
     tokio::task::yield_now().await;
     if request.args["n"].as_i64().unwrap_or(0) % 2 == 0 {
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -76,9 +76,9 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
         return;
     };
     note_grant(world, call, args, &approval);
-    let (answered, granted) = match approval {
-        Approval::Granted => (gates.approve(&gate.id), Some(args.clone())),
-        Approval::Edited(edited) => (
+    let (answered, granted) = match approval.decision {
+        GateDecision::Approve => (gates.approve(&gate.id), Some(args.clone())),
+        GateDecision::Edit { args: edited, .. } => (
             gates.answer(&gate.id, GateAnswer::edit(edited.clone())),
             Some(edited),
         ),

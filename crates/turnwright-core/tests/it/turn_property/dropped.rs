@@ -14,7 +14,7 @@ use turnwright_core::event::EventKind;
 use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, Message};
 use turnwright_core::store::StoreExt as _;
-use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+use turnwright_core::tool::approval::{ApprovalRequest, GateAnswer};
 use turnwright_core::{DispatchContext, ToolRegistry};
 use turnwright_testkit::store::storage_of;
 
@@ -227,7 +227,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
                     tokio::task::yield_now().await;
                     let edited = json!({ "n": 6, "how": "Edited" });
                     world.grant(&request.id, &edited);
-                    Approval::Edited(edited)
+                    GateAnswer::edit(edited)
                 }
             })
             .build();

@@ -14,7 +14,7 @@ use turnwright_core::record::{CallState, ToolResults};
 use turnwright_core::store::ConversationId;
 use turnwright_core::store::StoreExt as _;
 use turnwright_core::tool::approval::always;
-use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+use turnwright_core::tool::approval::{ApprovalRequest, GateAnswer};
 use turnwright_core::{
     Cancellation, DispatchContext, Next, Tool, ToolContext, ToolRegistry, TurnContext, TurnInput,
     TurnStatus,
@@ -123,7 +123,7 @@ async fn the_approver_keeps_its_timeout_after_the_last_gates_handle_is_dropped()
                 Some(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
                 None => std::future::pending().await,
             }
-            Approval::Granted
+            GateAnswer::approve()
         })
         .approval_timeout(Duration::from_millis(50))
         .build()

@@ -87,7 +87,7 @@ fn works() -> (Tool, mpsc::UnboundedReceiver<()>) {
     let (done, ended) = mpsc::unbounded_channel();
     let works = Tool::dynamic("works", json!({ "type": "object" }))
         .description("Takes long.")
-        .no_timeout()
+        .timeout(None)
         .handler(move |_: Value, _| {
             let done = done.clone();
             async move {
@@ -105,7 +105,7 @@ fn asks() -> (Tool, oneshot::Receiver<()>) {
     let waits = parking_lot::Mutex::new(Some(waits));
     let asks = Tool::dynamic("works", json!({ "type": "object" }))
         .description("Asks.")
-        .no_timeout()
+        .timeout(None)
         .handler(move |_: Value, ctx: turnwright_core::ToolContext| {
             let waits = waits.lock().take();
             async move {

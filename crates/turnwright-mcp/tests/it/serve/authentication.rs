@@ -25,7 +25,7 @@ fn service() -> McpService {
         Ok(format!("{:?}", ctx.principal().map(Principal::as_str)))
     });
     let executor = |ctx: DispatchContext| async move {
-        let name = ctx.principal().map(ToString::to_string);
+        let name = ctx.turn().principal().map(ToString::to_string);
         ctx.answer(name.unwrap_or_default()).await?;
         Ok(())
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::runner::{AnswerFormat, TurnRunnerBuilder};
 use turnwright_core::schema::Schema;
-use turnwright_core::tool::approval::{Approval, ApprovalRequest, always};
+use turnwright_core::tool::approval::{ApprovalRequest, always};
 use turnwright_core::{
     Effects, EventKind, Storage, Tool, ToolContext, TurnInput, TurnRunner, TurnStatus,
 };
@@ -52,8 +52,8 @@ impl<'a> Agent<'a> {
     fn attended(&self) -> Result<TurnRunner, Broken> {
         let approver = |request: ApprovalRequest| async move {
             match request.tool.name() {
-                "restart" => Approval::Granted,
-                _ => Approval::denied("not on a Friday"),
+                "restart" => GateAnswer::approve(),
+                _ => GateAnswer::deny("not on a Friday"),
             }
         };
         Ok(self.builder()?.approver(approver).build()?)

@@ -135,7 +135,7 @@ impl Planned {
 
 /// The executor: proposes the next calls, or answers.
 pub(crate) async fn decide(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
-    let planned = Planned::named(ctx.turn_id());
+    let planned = Planned::named(ctx.turn().turn_id());
     let own = ctx.records().own_tool_calls();
     if let Some(open) = own.iter().find(|call| !call.is_complete()) {
         return Err(format!("{} is still open", open.tool()).into());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnwright::approval::always;
-use turnwright::approval::{Approval, ApprovalRequest, PendingCall, Review};
+use turnwright::approval::{ApprovalRequest, GateAnswer, PendingCall, Review};
 use turnwright::reconcile::{Finding, UnknownCall};
 use turnwright::schema::Rejection;
 use turnwright::{BoxError, DispatchContext, ErrorCode, tool};
@@ -73,7 +73,7 @@ fn denying_context() -> DispatchContext {
     DispatchContext::builder()
         .approver(|request: ApprovalRequest| async move {
             assert_eq!(request.reason, "it is more than ten cents");
-            Approval::Granted
+            GateAnswer::approve()
         })
         .build()
 }

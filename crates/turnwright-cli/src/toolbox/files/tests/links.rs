@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::prop;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use serde_json::json;
-use turnwright::approval::{Approval, ApprovalRequest};
+use turnwright::approval::{ApprovalRequest, GateAnswer};
 use turnwright::prelude::*;
 
 use super::{done, failure, tools};
@@ -182,7 +182,7 @@ async fn an_approval_applies_only_to_the_hidden_path_that_was_named() {
     let folder = with_links_to_hidden();
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new(tools(folder.path()).unwrap()).unwrap())
-        .approver(|_: ApprovalRequest| async { Approval::Granted })
+        .approver(|_: ApprovalRequest| async { GateAnswer::approve() })
         .build();
     for path in [".env", "deep/../.env", ".git/../.env", ".git/config"] {
         let read = ctx.call("read_file", json!({ "path": path })).await;

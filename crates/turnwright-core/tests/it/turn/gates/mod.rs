@@ -74,8 +74,8 @@ async fn a_gate_in_middleware_holds_the_turn_until_it_is_resolved() {
         (1, "address", &json!("Where to?"))
     );
     assert_eq!(
-        &**open[0].schema.as_ref().unwrap(),
-        gate().schema().unwrap().document()
+        open[0].schema.as_ref().unwrap()["required"],
+        json!(["street"])
     );
     assert_eq!(
         (open[0].tool_call.clone(), model.request_count()),

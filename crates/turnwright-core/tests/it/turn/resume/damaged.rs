@@ -215,7 +215,7 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
         let damage = damage.clone();
         async move {
             damage.damage(RecordKind::Lease, record::Lease::ID);
-            ctx.ensure_lease().await?;
+            ctx.turn().ensure_lease().await?;
             assert!(
                 damage.lease(ctx.conversation_id()).await.is_ok(),
                 "it was not mended"

@@ -12,8 +12,8 @@ use turnwright_core::store::{
     Query, Revision, StoreError, TurnFilter,
 };
 use turnwright_core::tool::Concurrency;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 
 use super::*;
 use turnwright_core::record::CallState;
@@ -150,7 +150,7 @@ fn runner(world: &World, store: Deadly) -> TurnRunner {
                 .approval(always("it costs"))
                 .build(),
         )
-        .approver(|_: ApprovalRequest| async { Approval::Granted })
+        .approver(|_: ApprovalRequest| async { GateAnswer::approve() })
         .build()
         .unwrap()
 }

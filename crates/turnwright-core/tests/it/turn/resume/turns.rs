@@ -257,7 +257,7 @@ async fn a_resumed_turn_has_its_history() {
         Step::say("You are Ada."),
     ]);
     let runner = world.runner(&model).build().unwrap();
-    let mut chat = Conversation::new(&runner, TALK);
+    let mut chat = runner.conversation(TALK);
     chat.say("I am Ada.").await;
     let failed = chat.say("Who am I?").await;
     let outcome = chat.resume(failed.turn_id).await.unwrap().await;

@@ -43,7 +43,7 @@ async fn a_deleted_lease_does_not_reuse_its_fencing_token() {
             let other = other.storage(storage_of(Arc::clone(&store))).build()?;
             let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
             assert!(other.run(input).await.is_answered());
-            notes.note(ctx.ensure_lease().await.unwrap_err().code().as_str());
+            notes.note(ctx.turn().ensure_lease().await.unwrap_err().code().as_str());
             Ok::<_, ToolError>("never")
         }
     });

@@ -293,7 +293,7 @@ async fn ensure_held_notices_a_takeover_immediately() {
         let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
             let (store, notes) = (Arc::clone(&store), notes.clone());
             async move {
-                notes.note(format!("{:?}", ctx.ensure_lease().await.is_ok()));
+                notes.note(format!("{:?}", ctx.turn().ensure_lease().await.is_ok()));
                 match deleted {
                     "not" => {
                         let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
@@ -308,7 +308,7 @@ async fn ensure_held_notices_a_takeover_immediately() {
                         }
                     }
                 }
-                let error = ctx.ensure_lease().await.unwrap_err();
+                let error = ctx.turn().ensure_lease().await.unwrap_err();
                 notes.note(error.code().as_str());
                 Ok::<_, ToolError>("never")
             }
@@ -327,12 +327,12 @@ async fn ensure_held_succeeds_while_the_lease_is_held() {
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
         let (store, notes) = (Arc::clone(&store), notes.clone());
         async move {
-            notes.note(format!("{:?}", ctx.ensure_lease().await.is_ok()));
+            notes.note(format!("{:?}", ctx.turn().ensure_lease().await.is_ok()));
             let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
             store.apply(ctx.conversation_id(), taken).await?;
             // The process was suspended for longer than its lease duration.
             std::thread::sleep(Duration::from_millis(150));
-            let error = ctx.ensure_lease().await.unwrap_err();
+            let error = ctx.turn().ensure_lease().await.unwrap_err();
             notes.note(error.code().as_str());
             Ok::<_, ToolError>("never")
         }

@@ -140,7 +140,7 @@ async fn a_new_message_fails_at_once_while_an_approver_of_this_process_is_asked(
         async move {
             reached.notify_one();
             decided.notified().await;
-            tool::approval::Approval::Granted
+            tool::approval::GateAnswer::approve()
         }
     });
     let runner = runner.build().unwrap();

@@ -3,7 +3,9 @@
 use super::*;
 use turnwright_core::Principal;
 use turnwright_core::record::GateRecord;
-use turnwright_core::tool::approval::{Approval, ApprovalPolicy, ApprovalRequest, Review, policy};
+use turnwright_core::tool::approval::{
+    ApprovalPolicy, ApprovalRequest, GateAnswer, Review, policy,
+};
 
 fn by_ada() -> GateAnswer {
     GateAnswer::approve().by("ada").note("as agreed")
@@ -194,9 +196,9 @@ fn the_one_who_asked_can_deny_and_a_turn_without_a_principal_is_denied() {
 fn an_approver_can_name_who_approved() {
     process().block_on(async {
         for (approval, ran) in [
-            (Approval::Granted, 0),
-            (by_ada().into(), 0),
-            (GateAnswer::approve().by("bob").into(), 1),
+            (GateAnswer::approve(), 0),
+            (by_ada(), 0),
+            (GateAnswer::approve().by("bob"), 1),
         ] {
             let world = World::default();
             let model = ScriptedModel::new([
@@ -206,7 +208,7 @@ fn an_approver_can_name_who_approved() {
             let runner = four_eyes(world.paying(&model));
             let runner = runner.approver(move |request: ApprovalRequest| {
                 assert_eq!(request.not_by, ["ada".into()]);
-                let approval: Approval = approval.clone();
+                let approval: GateAnswer = approval.clone();
                 async move { approval }
             });
             let runner = runner.build().unwrap();
@@ -246,7 +248,7 @@ async fn pay_in_a_sub_agent(
     let outer = world.runner(&model).tool(delegate.build()).policy(policy);
     let outer = outer.approver(move |request: ApprovalRequest| {
         *seen.lock() = request.not_by;
-        async move { Approval::from(GateAnswer::approve().by(by)) }
+        async move { GateAnswer::approve().by(by) }
     });
     assert!(
         outer

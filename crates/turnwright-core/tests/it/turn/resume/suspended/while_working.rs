@@ -1,8 +1,8 @@
 //! Suspending a working turn.
 
 use super::*;
-use turnwright_core::tool::approval::Approval;
 use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::GateAnswer;
 
 #[test]
 fn running_work_finishes_and_nothing_new_is_started() {
@@ -69,7 +69,7 @@ fn a_turn_that_does_not_wait_is_suspended_before_its_next_iteration() {
     let world = World::default();
     let model = ScriptedModel::new([Step::call_tool("stop", "{}"), Step::say("All is well.")]);
     process().block_on(async {
-        let handle = Arc::new(Mutex::new(None::<runner::TurnHandle>));
+        let handle = Arc::new(Mutex::new(None::<Turn>));
         let suspending = Arc::clone(&handle);
         let stop = tool("stop").handler(move |_: Value, _: ToolContext| {
             let suspending = Arc::clone(&suspending);
@@ -112,7 +112,7 @@ fn a_turn_waits_for_its_approver_unless_suspension_is_requested() {
             let asking = Arc::clone(&asking);
             async move {
                 asking.notify_one();
-                std::future::pending::<Approval>().await
+                std::future::pending::<GateAnswer>().await
             }
         });
         let turn = runner.build().unwrap().start(go_input());

@@ -6,8 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
@@ -54,29 +52,25 @@ use crate::tool::context::TurnContext;
 /// assert_eq!(turn.await.text, heard);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug)]
 #[must_use = "await the turn or read its stream; to let it run in the background, `drop` it"]
 pub struct Turn {
-    pub(super) handle: TurnHandle,
-    pub(super) stream: TurnStream,
-}
-
-/// A turn without its event stream. Dropping it does not cancel the turn: see [`Turn`].
-#[must_use = "await its outcome; to let the turn run in the background, `drop` it"]
-pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     /// Not set while another process or another runner runs the turn.
     pub(super) controls: Arc<OnceLock<Controls>>,
-    /// `None` once this handle cannot be used to answer any more.
+    /// `None` once this cannot be used to answer any more.
     pub(super) gates: Option<Gates>,
     /// `None` once the outcome was taken.
-    pub(super) running: Option<Running>,
+    running: Option<Running>,
     /// Whether dropping this cancels the turn.
     pub(super) cancel_on_drop: bool,
     /// The format of the answer, if the turn runs here and has one.
     pub(super) format: Option<Arc<AnswerFormat>>,
+    pub(super) stream: TurnStream,
 }
+
+/// Waits for the outcome. `None` if the runtime was shut down while the turn ran.
+type Running = Pin<Box<dyn Future<Output = Option<TurnOutcome>> + Send + Sync>>;
 
 /// Acts on a turn that runs in this runner, or has ended.
 #[derive(Clone)]
@@ -102,19 +96,45 @@ impl Controls {
     }
 }
 
-/// Where the outcome of a turn comes from.
-pub(super) enum Running {
-    Task(JoinHandle<TurnOutcome>),
-    /// The turn was started by another caller, or is followed by its records.
-    Attached(oneshot::Receiver<TurnOutcome>),
-    Ended(Box<TurnOutcome>),
-}
-
 impl Turn {
+    /// Creates the handle of a turn that is started, followed or read.
+    pub(super) fn new(
+        (turn_id, conversation): (&Arc<str>, &Arc<str>),
+        controls: Arc<OnceLock<Controls>>,
+        running: impl Future<Output = Option<TurnOutcome>> + Send + Sync + 'static,
+        stream: TurnStream,
+    ) -> Self {
+        Turn {
+            turn_id: Arc::clone(turn_id),
+            conversation: Arc::clone(conversation),
+            controls,
+            gates: None,
+            running: Some(Box::pin(running)),
+            cancel_on_drop: false,
+            format: None,
+            stream,
+        }
+    }
+
+    /// Creates the handle of a turn that has ended or could not start.
+    pub(super) fn ended(outcome: TurnOutcome, stream: TurnStream) -> Self {
+        let (id, conversation) = (
+            Arc::clone(&outcome.turn_id),
+            Arc::clone(&outcome.conversation),
+        );
+        let controls = Arc::new(Controls::ended().into());
+        Turn::new(
+            (&id, &conversation),
+            controls,
+            async { Some(outcome) },
+            stream,
+        )
+    }
+
     /// Returns the turn id.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.handle.id()
+        &self.turn_id
     }
 
     /// Returns the next event, or `None` once the turn has ended.
@@ -123,106 +143,6 @@ impl Turn {
     /// If the future is dropped before it completes, no event is lost.
     pub async fn next(&mut self) -> Option<Event> {
         self.stream.next().await
-    }
-
-    /// Returns the handle for answering at its gates.
-    #[must_use]
-    pub fn gates(&self) -> Gates {
-        self.handle.gates()
-    }
-
-    /// Cancels the turn. It still ends cleanly: await it for its outcome. Has no effect on a turn that has ended.
-    ///
-    /// # Errors
-    /// See [`TurnHandle::cancel`].
-    pub fn cancel(&self) -> Result<(), Error> {
-        self.handle.cancel()
-    }
-
-    /// Suspends the turn: see [`TurnHandle::suspend`].
-    ///
-    /// # Errors
-    /// See [`TurnHandle::suspend`].
-    pub fn suspend(&self) -> Result<(), Error> {
-        self.handle.suspend()
-    }
-
-    /// Returns what the turn is doing: see [`TurnHandle::activity`].
-    #[must_use]
-    pub fn activity(&self) -> TurnActivity {
-        self.handle.activity()
-    }
-
-    /// Cancels the turn when this is dropped before the turn has ended. Has no effect on a turn that [runs
-    /// elsewhere](TurnHandle::cancel).
-    ///
-    /// ```
-    /// use turnwright_core::{DispatchContext, TurnRunner};
-    ///
-    /// # async fn serve(runner: TurnRunner) {
-    /// // Ends with the reader: dropping the stream cancels the turn.
-    /// let events = runner.start("Write a novel.").cancel_on_drop();
-    /// # drop(events);
-    /// # }
-    /// ```
-    pub fn cancel_on_drop(self) -> Self {
-        Turn {
-            handle: self.handle.cancel_on_drop(),
-            stream: self.stream,
-        }
-    }
-
-    /// Waits for the end of the turn. Unread events are dropped.
-    ///
-    /// # Cancel safety
-    /// Dropping the future does not cancel the turn, unless [`Turn::cancel_on_drop`] was called.
-    pub async fn outcome(self) -> TurnOutcome {
-        let Turn { handle, stream } = self;
-        drop(stream);
-        handle.outcome().await
-    }
-
-    /// Splits it into the handle and the stream, so that one task can read while another decides.
-    pub fn split(self) -> (TurnHandle, TurnStream) {
-        (self.handle, self.stream)
-    }
-}
-
-impl Stream for Turn {
-    type Item = Event;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        Pin::new(&mut self.stream).poll_next(cx)
-    }
-}
-
-impl IntoFuture for Turn {
-    type Output = TurnOutcome;
-    type IntoFuture = Pin<Box<dyn Future<Output = TurnOutcome> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.outcome())
-    }
-}
-
-impl TurnHandle {
-    /// Creates the handle of a turn that could not start.
-    pub(crate) fn ready(outcome: TurnOutcome) -> Self {
-        TurnHandle {
-            turn_id: Arc::clone(&outcome.turn_id),
-            conversation: Arc::clone(&outcome.conversation),
-            controls: Arc::new(Controls::ended().into()),
-            gates: None,
-            running: Some(Running::Ended(Box::new(outcome))),
-            cancel_on_drop: false,
-            format: None,
-        }
-    }
-
-    /// Returns the turn id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.turn_id
     }
 
     /// Returns the handle for answering at its gates.
@@ -263,14 +183,14 @@ impl TurnHandle {
     ///
     /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
     /// later. A gate inside a handler does keep it, unless the tool is read-only: such a handler runs again. So does a turn that
-    /// runs under a call and waits. [`TurnHandle::activity`] is then [`NotSuspendable`](TurnActivity::NotSuspendable), and the turn is suspended once
+    /// runs under a call and waits. [`Turn::activity`] is then [`NotSuspendable`](TurnActivity::NotSuspendable), and the turn is suspended once
     /// that wait is over.
     ///
     /// If the turn ends first, it is not suspended.
     ///
     /// # Errors
     /// Returns `E_TURN_NOT_SUSPENDABLE` if the turn has no conversation, or if it runs under a call. Suspend the outer turn
-    /// instead. Returns `E_TURN_HELD` like [`TurnHandle::cancel`].
+    /// instead. Returns `E_TURN_HELD` like [`Turn::cancel`].
     pub fn suspend(&self) -> Result<(), Error> {
         let gates = &self.controls_to("suspend")?.gates;
         if !gates.activity().is_enabled() && !gates.has_ended() {
@@ -289,28 +209,36 @@ impl TurnHandle {
         controls.map_or(TurnActivity::Elsewhere, |controls| controls.gates.status())
     }
 
-    /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
+    /// Cancels the turn when this is dropped before the turn has ended. Has no effect on a turn that [runs
+    /// elsewhere](Turn::cancel).
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnRunner};
+    ///
+    /// # async fn serve(runner: TurnRunner) {
+    /// // Ends with the reader: dropping the stream cancels the turn.
+    /// let events = runner.start("Write a novel.").cancel_on_drop();
+    /// # drop(events);
+    /// # }
+    /// ```
     pub fn cancel_on_drop(mut self) -> Self {
         self.cancel_on_drop = true;
         self
     }
 
-    /// Waits for the end of the turn.
+    /// Waits for the end of the turn. Unread events are dropped.
     ///
     /// # Cancel safety
-    /// Dropping the future does not cancel the turn, unless [`TurnHandle::cancel_on_drop`] was called.
+    /// Dropping the future does not cancel the turn, unless [`Turn::cancel_on_drop`] was called.
     pub async fn outcome(mut self) -> TurnOutcome {
         // From here on, this handle cannot be used to answer.
         self.gates = None;
+        drop(self.stream.take());
         let ended = match &mut self.running {
-            Some(Running::Task(task)) => task.await.ok(),
-            Some(Running::Attached(outcome)) => outcome.await.ok(),
-            Some(Running::Ended(_)) | None => None,
+            Some(running) => running.await,
+            None => None,
         };
-        let ended = match self.running.take() {
-            Some(Running::Ended(outcome)) => Some(*outcome),
-            _ => ended,
-        };
+        self.running = None;
         ended.unwrap_or_else(|| {
             let message = "the runtime was shut down while the turn ran";
             TurnOutcome::not_started(
@@ -320,9 +248,32 @@ impl TurnHandle {
             )
         })
     }
+
+    /// Splits off the stream, so that one task can read while another decides.
+    pub fn split(mut self) -> (Self, TurnStream) {
+        let stream = self.stream.take();
+        (self, stream)
+    }
 }
 
-impl Drop for TurnHandle {
+impl Stream for Turn {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        Pin::new(&mut self.stream).poll_next(cx)
+    }
+}
+
+impl IntoFuture for Turn {
+    type Output = TurnOutcome;
+    type IntoFuture = Pin<Box<dyn Future<Output = TurnOutcome> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.outcome())
+    }
+}
+
+impl Drop for Turn {
     fn drop(&mut self) {
         let (Some(_), Some(controls)) = (&self.running, self.controls.get()) else {
             return;
@@ -336,4 +287,4 @@ impl Drop for TurnHandle {
     }
 }
 
-debug_fields!(TurnHandle { turn_id });
+debug_fields!(Turn { turn_id });
