@@ -93,7 +93,7 @@ impl Call<Admitted> {
             permit.ran = true;
         }
         let (call, bound) = self.start();
-        call.turn().wiring().begin_reads(call.reads());
+        call.turn().begin_reads(call.reads());
         let mut watch = Watch::start(&call);
         let work = bound.start(call.clone());
         watch.blocking = matches!(work, Work::Blocking(_));

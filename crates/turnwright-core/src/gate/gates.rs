@@ -1,19 +1,16 @@
-//! The open gates of a turn as its callers see them: the handle for answering, what is shown, and how a gate was closed.
+//! The gates of a turn: what the turn needs to wait at them, and the handle for answering.
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
-
-use super::table::{TurnGates, Waiting};
+use super::activity::{Activity, TurnActivity};
+use super::id::GateNumbers;
+use super::open_gate::OpenGate;
+use super::replay::RecordedGates;
+use super::table::GateTable;
 use crate::error::{Error, ErrorCode};
-use crate::principal::Principal;
-use crate::record::{GateAnswer, GateDecision, GateKind, GateRecord, rfc3339};
-use crate::schema::escape;
+use crate::record::GateAnswer;
 
 /// A handle to the gates of a running turn. While one of these is held, the turn counts on an answer.
 ///
@@ -39,79 +36,6 @@ pub struct Gates {
     given: u64,
     /// Whether another process or another runner runs the turn.
     elsewhere: bool,
-}
-
-/// A gate where a turn waits, with everything that a user interface shows.
-///
-/// As JSON: `id`, `name` (the kind), `toolCall`, `question`, `schema` and `openedAt`. The question of an approval is an object with
-/// `tool`, `args` and `reason`, and if it applies `outerTools`, `sources` (why the prompt is untrusted or private) and `notBy`. The
-/// gate id is bound to the fingerprint of the tool and the digest of the arguments.
-#[derive(Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OpenGate {
-    /// The gate id, which is unique in all conversations. Answers refer to it.
-    pub id: Arc<str>,
-    /// The kind of gate.
-    #[serde(rename = "name")]
-    #[schemars(with = "String")]
-    pub kind: GateKind,
-    /// The id of the call that waits, if any.
-    pub tool_call: Option<Arc<str>>,
-    /// The question.
-    pub question: Arc<Value>,
-    /// The JSON Schema that an answer must match, if the gate has one.
-    pub schema: Option<Arc<Value>>,
-    /// When it was opened.
-    #[serde(serialize_with = "rfc3339")]
-    #[schemars(with = "String")]
-    pub opened_at: SystemTime,
-}
-
-impl OpenGate {
-    /// Returns the name of the tool whose call waits for approval, or became unknown.
-    #[must_use]
-    pub fn tool(&self) -> Option<&str> {
-        self.framework_field("tool")?.as_str()
-    }
-
-    /// Returns the checked arguments of the call that waits for approval, or became unknown.
-    #[must_use]
-    pub fn args(&self) -> Option<&Value> {
-        self.framework_field("args")
-    }
-
-    /// A field of a question that the framework asks. Other questions are the author's own.
-    fn framework_field(&self, name: &str) -> Option<&Value> {
-        match self.kind {
-            GateKind::Approval | GateKind::UnknownCall => self.question.get(name),
-            GateKind::Custom(_) => None,
-        }
-    }
-
-    pub(crate) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
-        OpenGate {
-            id: Arc::clone(id),
-            kind: waiting.gate.kind.clone(),
-            tool_call: waiting.tool_call.clone(),
-            question: Arc::clone(&waiting.gate.question),
-            schema: waiting.gate.document.clone(),
-            opened_at: waiting.opened_at,
-        }
-    }
-}
-
-impl From<&GateRecord> for OpenGate {
-    fn from(gate: &GateRecord) -> Self {
-        OpenGate {
-            id: Arc::clone(&gate.id),
-            kind: gate.kind.clone(),
-            tool_call: gate.tool_call.clone(),
-            question: Arc::clone(&gate.question),
-            schema: gate.schema.clone(),
-            opened_at: gate.opened_at,
-        }
-    }
 }
 
 impl Gates {
@@ -214,104 +138,98 @@ impl Drop for Gates {
 
 debug_fields!(Gates { given });
 
-debug_fields!(OpenGate { id, kind });
-
-/// A turn that is suspended or waits in memory, and the gates at which it waits. The source of `E_TURN_WAITING`.
-///
-/// ```
-/// use turnwright_core::Error;
-/// use turnwright_core::gate::TurnWaiting;
-///
-/// fn show(error: &Error) {
-///     if let Some(waiting) = error.find_cause::<TurnWaiting>() {
-///         println!("turn {} waits for {} answers", waiting.turn_id, waiting.gates.len());
-///     }
-/// }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TurnWaiting {
-    /// The conversation id.
-    pub conversation: Arc<str>,
-    /// The turn id.
-    pub turn_id: Arc<str>,
-    /// The open gates. Empty if every gate was answered, or if the turn was suspended between two iterations. Then it only has to
-    /// be resumed.
-    pub gates: Vec<OpenGate>,
+/// The gates of one turn. A turn that runs under a call shares the table of the outer turn, but ends separately.
+#[derive(Clone, Default)]
+pub(crate) struct TurnGates {
+    table: Arc<GateTable>,
+    own: Arc<Own>,
 }
 
-impl TurnWaiting {
-    /// Converts to an error with advice.
-    pub(crate) fn into_error(self, what_to_do: &str) -> Error {
-        let message = format!("{self}: {what_to_do}");
-        Error::new(ErrorCode::TURN_WAITING, message).with_source(self)
-    }
+#[derive(Default)]
+struct Own {
+    activity: Arc<Activity>,
+    /// The gates at which the turn waited before it was resumed, and those that it left without an answer.
+    recorded: RecordedGates,
+    numbers: GateNumbers,
+    ended: AtomicBool,
 }
 
-impl fmt::Display for TurnWaiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let turn = escape(&self.turn_id, 80);
-        match &*self.gates {
-            [] => write!(
-                f,
-                "the turn `{turn}` is suspended, no gate is open, and it was not resumed"
-            ),
-            [only] => write!(f, "the turn `{turn}` waits at the gate `{}`", only.id),
-            several => write!(f, "the turn `{turn}` waits at {} gates", several.len()),
-        }
-    }
-}
-
-impl std::error::Error for TurnWaiting {}
-
-/// How a gate was closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-#[non_exhaustive]
-pub enum GateEnd {
-    /// It was answered.
-    Resolved,
-    /// The answer was no.
-    Rejected,
-    /// No answer came within its timeout.
-    TimedOut,
-    /// The turn ended first, or no one could answer.
-    Aborted,
-}
-
-names!(GateEnd {
-    Resolved = "resolved",
-    Rejected = "rejected",
-    TimedOut = "timedOut",
-    Aborted = "aborted",
-});
-
-/// How a gate was closed, and who answered. The fields are those of the event.
-#[derive(Clone)]
-pub(crate) struct GateClosed {
-    pub(crate) how: GateEnd,
-    pub(crate) by: Option<Principal>,
-    pub(crate) note: Option<String>,
-}
-
-impl GateClosed {
-    pub(crate) fn of(answer: &GateAnswer) -> Self {
-        GateClosed {
-            how: match answer.decision {
-                GateDecision::Reject { .. } => GateEnd::Rejected,
-                _ => GateEnd::Resolved,
-            },
-            by: answer.by.clone(),
-            note: answer.note.clone(),
+impl TurnGates {
+    /// Creates the gates of a turn that runs under a call of this one.
+    pub(crate) fn for_inner_turn(&self) -> Self {
+        TurnGates {
+            table: Arc::clone(&self.table),
+            own: Arc::default(),
         }
     }
 
-    pub(crate) fn aborted() -> Self {
-        GateClosed {
-            how: GateEnd::Aborted,
-            by: None,
-            note: None,
+    pub(crate) fn table(&self) -> &Arc<GateTable> {
+        &self.table
+    }
+
+    /// The gates of a turn that has ended.
+    pub(crate) fn ended() -> Self {
+        let gates = TurnGates::default();
+        gates.end();
+        gates
+    }
+
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
+        &self.own.activity
+    }
+
+    pub(crate) fn recorded(&self) -> &RecordedGates {
+        &self.own.recorded
+    }
+
+    pub(crate) fn numbers(&self) -> &GateNumbers {
+        &self.own.numbers
+    }
+
+    /// Keeps the gates of a stored turn open although no handle of the turn is left.
+    pub(crate) fn detach(&self) {
+        self.table.keep_open();
+    }
+
+    /// Suspends the turn whenever it can only wait.
+    pub(crate) fn suspend_at_gates(&self) {
+        self.table.keep_open();
+        self.own.activity.suspend_at_gates();
+    }
+
+    /// Suspends the turn as soon as it can only wait.
+    pub(crate) fn suspend(&self) {
+        self.table.keep_open();
+        self.own.activity.request();
+    }
+
+    /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
+    /// this process is asked, or an answer has come and is being processed.
+    pub(crate) fn waits_outside(&self) -> Option<Vec<OpenGate>> {
+        match self.status() {
+            TurnActivity::Waiting { gates } | TurnActivity::NotSuspendable { gates, .. } => {
+                self.table.without_approver(&gates)
+            }
+            _ => None,
         }
+    }
+
+    /// Returns what the turn is doing.
+    pub(crate) fn status(&self) -> TurnActivity {
+        if self.has_ended() {
+            TurnActivity::Ended
+        } else {
+            self.own.activity.status()
+        }
+    }
+
+    /// Opens no more gates for the turn.
+    pub(crate) fn end(&self) {
+        self.own.ended.store(true, Ordering::Release);
+        self.table.changed.notify_waiters();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.own.ended.load(Ordering::Acquire)
     }
 }

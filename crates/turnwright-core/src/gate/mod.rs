@@ -18,6 +18,7 @@ mod activity;
 mod check;
 mod gates;
 mod id;
+mod open_gate;
 mod replay;
 mod table;
 
@@ -28,14 +29,16 @@ use serde_json::Value;
 
 pub use crate::record::{GateAnswer, GateDecision, GateKind};
 pub use activity::TurnActivity;
-pub use gates::{GateEnd, Gates, OpenGate, TurnWaiting};
+pub use gates::Gates;
+pub use open_gate::{GateEnd, OpenGate, TurnWaiting};
 
 pub(crate) use activity::{Tracked, Wait, Waiter};
 pub(crate) use check::{admitted, check};
-pub(crate) use gates::GateClosed;
+pub(crate) use gates::TurnGates;
 pub(crate) use id::{Step, gate_id};
+pub(crate) use open_gate::GateClosed;
 pub(crate) use replay::usable_answer;
-pub(crate) use table::{Received, TurnGates, Waiting};
+pub(crate) use table::{Received, Waiting};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Schema, SchemaError};

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::SystemTime;
 
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-use super::activity::{Activity, TurnActivity};
+use super::TurnGate;
 use super::check::admitted;
-use super::id::GateNumbers;
-use super::replay::RecordedGates;
-use super::{OpenGate, TurnGate};
+use super::open_gate::OpenGate;
 use crate::error::Error;
 use crate::record::{GateAnswer, GateRecord};
 
@@ -27,12 +24,11 @@ pub(crate) enum Received {
 /// A gate at which a turn waits.
 pub(crate) struct Waiting {
     pub(crate) gate: Arc<TurnGate>,
-    pub(crate) tool_call: Option<Arc<str>>,
+    pub(crate) open: Arc<OpenGate>,
     /// Whether an approver in this process was asked too. Then the gate stays open when no external handle is left.
     pub(crate) has_approver: bool,
     /// Its record is in the store, where an answer can be recorded.
     pub(crate) stored: bool,
-    pub(crate) opened_at: SystemTime,
     pub(crate) receiver: oneshot::Sender<Received>,
 }
 
@@ -54,117 +50,17 @@ struct State {
     opened: u64,
 }
 
-/// The gates of one turn. A turn that runs under a call shares the table of the outer turn, but ends separately.
-#[derive(Clone, Default)]
-pub(crate) struct TurnGates {
-    table: Arc<GateTable>,
-    own: Arc<Own>,
-}
-
-#[derive(Default)]
-struct Own {
-    activity: Arc<Activity>,
-    /// The gates at which the turn waited before it was resumed, and those that it left without an answer.
-    recorded: RecordedGates,
-    numbers: GateNumbers,
-    ended: AtomicBool,
-}
-
-impl TurnGates {
-    /// Creates the gates of a turn that runs under a call of this one.
-    pub(crate) fn for_inner_turn(&self) -> Self {
-        TurnGates {
-            table: Arc::clone(&self.table),
-            own: Arc::default(),
-        }
-    }
-
-    pub(crate) fn table(&self) -> &Arc<GateTable> {
-        &self.table
-    }
-
-    /// The gates of a turn that has ended.
-    pub(crate) fn ended() -> Self {
-        let gates = TurnGates::default();
-        gates.end();
-        gates
-    }
-
-    pub(crate) fn activity(&self) -> &Arc<Activity> {
-        &self.own.activity
-    }
-
-    pub(crate) fn recorded(&self) -> &RecordedGates {
-        &self.own.recorded
-    }
-
-    pub(crate) fn numbers(&self) -> &GateNumbers {
-        &self.own.numbers
-    }
-
-    /// Keeps the gates of a stored turn open although no handle of the turn is left.
-    pub(crate) fn detach(&self) {
-        self.table.keep_open();
-    }
-
-    /// Suspends the turn whenever it can only wait.
-    pub(crate) fn suspend_at_gates(&self) {
-        self.table.keep_open();
-        self.own.activity.suspend_at_gates();
-    }
-
-    /// Suspends the turn as soon as it can only wait.
-    pub(crate) fn suspend(&self) {
-        self.table.keep_open();
-        self.own.activity.request();
-    }
-
-    /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
-    /// this process is asked, or an answer has come and is being processed.
-    pub(crate) fn waits_outside(&self) -> Option<Vec<OpenGate>> {
-        let (TurnActivity::Waiting { gates } | TurnActivity::NotSuspendable { gates, .. }) =
-            self.status()
-        else {
-            return None;
-        };
-        let state = self.table.state.lock();
-        let open = gates.iter().map(|id| {
-            let (_, waiting) = state.open.get(id)?;
-            (!waiting.has_approver).then(|| OpenGate::of(id, waiting))
-        });
-        open.collect()
-    }
-
-    /// Returns what the turn is doing.
-    pub(crate) fn status(&self) -> TurnActivity {
-        if self.has_ended() {
-            TurnActivity::Ended
-        } else {
-            self.own.activity.status()
-        }
-    }
-
-    /// Opens no more gates for the turn.
-    pub(crate) fn end(&self) {
-        self.own.ended.store(true, Ordering::Release);
-        self.table.changed.notify_waiters();
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.own.ended.load(Ordering::Acquire)
-    }
-}
-
 impl GateTable {
     /// Opens a gate. Returns `false` if one with its id is already open.
-    pub(crate) fn open(&self, id: &Arc<str>, waiting: Waiting) -> bool {
+    pub(crate) fn open(&self, waiting: Waiting) -> bool {
         let mut state = self.state.lock();
-        if state.open.contains_key(id) {
+        let id = Arc::clone(&waiting.open.id);
+        if state.open.contains_key(&id) {
             return false;
         }
         state.opened += 1;
         let number = state.opened;
-        state.open.insert(Arc::clone(id), (number, waiting));
+        state.open.insert(id, (number, waiting));
         drop(state);
         self.changed.notify_waiters();
         if !self.can_be_answered(false) {
@@ -177,33 +73,33 @@ impl GateTable {
     /// Answers at a gate: once, and only with an answer that it accepts. Returns `false` if it is not open.
     pub(crate) fn answer(&self, id: &str, answer: GateAnswer) -> Result<bool, Error> {
         // First of all, so that a value of any depth is dropped safely.
-        let answer = admitted(answer)?;
-        let gate = match self.state.lock().open.get(id) {
-            Some((_, waiting)) => Arc::clone(&waiting.gate),
-            None => return Ok(false),
-        };
-        let answer = gate.check(answer)?;
-        // Another answer may have been first. Then this one is ignored.
-        let taken = self.state.lock().open.shift_remove(id);
-        let received = Received::Live(answer);
-        Ok(taken.is_some_and(|(_, waiting)| waiting.receiver.send(received).is_ok()))
+        self.give(id, admitted(answer)?, Received::Live)
     }
 
     /// Applies an answer from the store.
     pub(crate) fn answer_recorded(&self, record: &GateRecord) -> Result<(), Error> {
-        let gate = self
-            .state
-            .lock()
-            .open
-            .get(&record.id)
-            .map(|(_, open)| Arc::clone(&open.gate));
-        if let (Some(gate), Some(answer)) = (gate, record.answer()) {
-            let answer = gate.check(answer.clone())?;
-            if let Some((_, waiting)) = self.state.lock().open.shift_remove(&record.id) {
-                drop(waiting.receiver.send(Received::Recorded(answer)));
-            }
+        match record.answer() {
+            Some(answer) => self
+                .give(&record.id, answer.clone(), Received::Recorded)
+                .map(drop),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn give(
+        &self,
+        id: &str,
+        answer: GateAnswer,
+        received: fn(GateAnswer) -> Received,
+    ) -> Result<bool, Error> {
+        let gate = match self.state.lock().open.get(id) {
+            Some((_, waiting)) => Arc::clone(&waiting.gate),
+            None => return Ok(false),
+        };
+        let received = received(gate.check(answer)?);
+        // Another answer may have been first. Then this one is ignored.
+        let taken = self.state.lock().open.shift_remove(id);
+        Ok(taken.is_some_and(|(_, waiting)| waiting.receiver.send(received).is_ok()))
     }
 
     /// Removes these gates from the table, if all of them are open.
@@ -220,7 +116,7 @@ impl GateTable {
     }
 
     /// From now on, gates stay open when no handle is left.
-    fn keep_open(&self) {
+    pub(super) fn keep_open(&self) {
         self.keeps_open.store(true, Ordering::Release);
     }
 
@@ -232,10 +128,20 @@ impl GateTable {
     /// Returns the open gates with a greater number, with their numbers.
     pub(crate) fn open_after(&self, number: u64) -> Vec<(u64, OpenGate)> {
         let state = self.state.lock();
-        let later = state.open.iter().filter(|(_, (of, _))| *of > number);
+        let later = state.open.values().filter(|(of, _)| *of > number);
         later
-            .map(|(id, (number, waiting))| (*number, OpenGate::of(id, waiting)))
+            .map(|(number, waiting)| (*number, OpenGate::clone(&waiting.open)))
             .collect()
+    }
+
+    /// Returns these gates. `None` if one of them has an approver or is not open.
+    pub(super) fn without_approver(&self, ids: &[Arc<str>]) -> Option<Vec<OpenGate>> {
+        let state = self.state.lock();
+        let open = ids.iter().map(|id| {
+            let (_, waiting) = state.open.get(id)?;
+            (!waiting.has_approver).then(|| OpenGate::clone(&waiting.open))
+        });
+        open.collect()
     }
 
     /// Returns whether an answer is possible at a gate: from a handle, or from the store.

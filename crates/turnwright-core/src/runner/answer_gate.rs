@@ -125,8 +125,8 @@ impl TurnRunner {
             StoredTurn::load(&**store, &conversation_id, &gate.turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(&gate.turn_id, &conversation_id))?;
         if stored.turn.state == TurnState::Running && stored.may_be_running(&**store).await? {
-            let runner = self.clone();
-            return Ok(Follower::start_or_resume(runner, stored, gate.id()));
+            let resumes = Some((self.clone(), gate.id().into()));
+            return Ok(Follower::start(Arc::clone(store), stored, resumes));
         }
         let input = TurnInput::resume_unless_ended(&gate.turn_id, &conversation);
         Ok(self.start(input.replay()))

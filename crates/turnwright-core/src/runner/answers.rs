@@ -11,7 +11,6 @@ use super::run_loop::{EndedBy, TurnLoop, run_pipeline, until_cancelled};
 use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
-use crate::outcome::TurnStatus;
 use crate::record::{Message, Record};
 use crate::schema::escape;
 use crate::tool::context::{Decision, DispatchContext, Signal, TurnContext};
@@ -96,8 +95,7 @@ impl TurnLoop<'_> {
 
     async fn accept(&self, ctx: &DispatchContext) -> Result<(), EndedBy> {
         if let Some(record) = self.turn.accept_answer() {
-            let stored = Box::pin(self.turn.write(vec![record])).await;
-            stored.map_err(TurnStatus::Failed)?;
+            Box::pin(self.turn.write(vec![record])).await?;
         }
         // A layer, or a task of the executor, may have ended it meanwhile. The first signal counts.
         let _ = ctx.ack();
@@ -112,12 +110,11 @@ impl TurnLoop<'_> {
             error,
         } = rejection;
         let id = id_of(&answer);
-        let message = Message::framework(text.as_str()).build();
-        let mut records = vec![Record::from(message.map_err(TurnStatus::Failed)?)];
+        let message = Message::framework(text.as_str()).build()?;
+        let mut records = vec![Record::from(message)];
         // In one batch, so that a resumed turn does not accept the rejected answer.
         records.extend(self.turn.with_rejected(id.as_ref()));
-        let stored = Box::pin(self.turn.write(records)).await;
-        stored.map_err(TurnStatus::Failed)?;
+        Box::pin(self.turn.write(records)).await?;
         self.turn.note_rejected(id.as_ref());
         self.turn.emit(|| EventKind::AnswerRejected {
             id,
@@ -129,7 +126,7 @@ impl TurnLoop<'_> {
                 *left = fewer;
                 Ok(())
             }
-            None => Err(TurnStatus::Failed(error).into()),
+            None => Err(error.into()),
         }
     }
 }

@@ -85,7 +85,7 @@ impl TurnRunner {
         if !stored.may_be_running(&**store).await? {
             return Err(interrupted(turn_id));
         }
-        Ok(Follower::start(Arc::clone(store), stored))
+        Ok(Follower::start(Arc::clone(store), stored, None))
     }
 }
 

@@ -32,33 +32,19 @@ pub(super) struct Follower {
     outcome: oneshot::Sender<TurnOutcome>,
     /// Of the handle. Set once the turn runs here or has ended.
     controls: Arc<OnceLock<Controls>>,
-    resumes: Option<Resumes>,
+    resumes: Option<(TurnRunner, Arc<str>)>,
     /// The number of queries since the last new record, and the time until the lease expires.
     quiet: (u32, Duration),
 }
 
-/// Resumes the turn if the process that runs it stops without having used an answer.
-struct Resumes {
-    runner: TurnRunner,
-    /// The gate that was answered.
-    gate: Arc<str>,
-}
-
 impl Follower {
-    /// The turn so far, followed for as long as the result has a reader or is awaited.
-    pub(super) fn start(store: Arc<dyn Store>, stored: StoredTurn) -> Turn {
-        Follower::start_with(store, stored, None)
-    }
-
-    /// The same for a turn of which a gate was just answered: it is resumed here if its process dies, or suspends it without
-    /// having used the answer. It is followed to its end, also without a reader.
-    pub(super) fn start_or_resume(runner: TurnRunner, stored: StoredTurn, gate: &str) -> Turn {
-        let store = Arc::clone(runner.storage().store());
-        let gate = gate.into();
-        Follower::start_with(store, stored, Some(Resumes { runner, gate }))
-    }
-
-    fn start_with(store: Arc<dyn Store>, stored: StoredTurn, resumes: Option<Resumes>) -> Turn {
+    /// Follows a turn. With a runner and the id of a gate that has its answer, the turn is resumed there if its process stops without
+    /// having used the answer.
+    pub(super) fn start(
+        store: Arc<dyn Store>,
+        stored: StoredTurn,
+        resumes: Option<(TurnRunner, Arc<str>)>,
+    ) -> Turn {
         let hub = stored.hub();
         let (sender, outcome) = oneshot::channel();
         let controls: Arc<OnceLock<Controls>> = Arc::default();
@@ -131,7 +117,7 @@ impl Follower {
 
     /// Resumes the turn here if its process is gone, or has suspended it without using the answer.
     fn resume(&self) -> Option<Turn> {
-        let Resumes { runner, gate } = self.resumes.as_ref()?;
+        let (runner, gate) = self.resumes.as_ref()?;
         let is_open = (self.stored.gates.iter()).any(|open| open.id() == &**gate);
         let resumes = match self.stored.turn.state {
             TurnState::Running => true,

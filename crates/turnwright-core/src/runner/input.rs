@@ -28,7 +28,7 @@ use crate::validate::Violations;
 ///     .conversation("ops-2026-11-16")
 ///     .budget(Budget::new().time(Duration::from_secs(120)));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use = "an input does nothing until a runner gets it"]
 pub struct TurnInput {
     text: Option<String>,
@@ -41,15 +41,14 @@ pub struct TurnInput {
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) principal: Option<Principal>,
     pub(crate) stash: Vec<(String, Value)>,
-    /// Why the first invalid value for the stash was rejected.
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) observers: Vec<Arc<Observe>>,
     pub(crate) cancellation: Option<Cancellation>,
     pub(crate) settings: TurnSettings,
     /// The call under which this turn runs.
     pub(crate) under: Option<ToolContext>,
-    /// Whether the policies and the taint of outer turns apply.
-    pub(crate) inherit_rules: bool,
+    /// Whether the policies and the taint of outer turns do not apply.
+    pub(crate) without_outer_rules: bool,
     /// Whether an existing turn is resumed.
     pub(crate) is_resume: bool,
     /// Whether it is resumed only if it has not ended.
@@ -72,35 +71,13 @@ impl TurnInput {
     pub fn new(text: impl Into<String>) -> Self {
         TurnInput {
             text: Some(text.into()),
-            ..TurnInput::empty()
+            ..TurnInput::default()
         }
     }
 
     /// Creates an input without a message: continues the conversation as it is.
     pub fn empty() -> Self {
-        TurnInput {
-            text: None,
-            name: None,
-            media: Vec::new(),
-            message: None,
-            conversation: None,
-            about: None,
-            turn_id: None,
-            principal: None,
-            stash: Vec::new(),
-            tools: Vec::new(),
-            observers: Vec::new(),
-            cancellation: None,
-            settings: TurnSettings::default(),
-            under: None,
-            inherit_rules: true,
-            is_resume: false,
-            unless_ended: false,
-            replay: false,
-            abandon_suspended: false,
-            suspend_at_gates: false,
-            answer: None,
-        }
+        TurnInput::default()
     }
 
     /// Creates the input for resuming a stored turn: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not
@@ -116,7 +93,7 @@ impl TurnInput {
     pub fn resume(turn_id: impl AsRef<str>) -> Self {
         TurnInput {
             is_resume: true,
-            ..TurnInput::empty().turn_id(turn_id)
+            ..TurnInput::default().turn_id(turn_id)
         }
     }
 
@@ -330,7 +307,7 @@ impl TurnInput {
     /// Use it for an inner runner that you trust to protect itself. Note that third-party content in the outer prompt may have
     /// influenced the input.
     pub fn without_outer_rules(mut self) -> Self {
-        self.inherit_rules = false;
+        self.without_outer_rules = true;
         self
     }
 
@@ -454,7 +431,7 @@ impl From<Arc<Message>> for TurnInput {
     fn from(message: Arc<Message>) -> Self {
         TurnInput {
             message: Some(message),
-            ..TurnInput::empty()
+            ..TurnInput::default()
         }
     }
 }

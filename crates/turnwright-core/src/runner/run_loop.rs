@@ -141,6 +141,12 @@ pub(super) struct EndedBy {
     pub(super) pipeline: Option<&'static str>,
 }
 
+impl From<Error> for EndedBy {
+    fn from(error: Error) -> Self {
+        TurnStatus::Failed(error).into()
+    }
+}
+
 impl From<TurnStatus> for EndedBy {
     fn from(how: TurnStatus) -> Self {
         EndedBy {
@@ -185,7 +191,7 @@ async fn run_to_end(
         Ok(Ok(Err(end))) => end,
         Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", panic_text(panic));
-            TurnStatus::Failed(Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)).into()
+            Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message).into()
         }
         Err(_) => cancelled(),
     }
@@ -237,24 +243,20 @@ impl TurnLoop<'_> {
                 stash,
                 abandon_suspended,
             } => {
-                let begun = Box::pin(turn.begin(message, stash, abandon_suspended)).await;
-                begun.map_err(TurnStatus::Failed)?;
+                Box::pin(turn.begin(message, stash, abandon_suspended)).await?;
                 None
             }
-            Start::Resumed { unless_ended } => match Box::pin(turn.resume_turn(unless_ended))
-                .await
-                .map_err(TurnStatus::Failed)?
-            {
-                ControlFlow::Continue(resumed) => Some(resumed),
-                ControlFlow::Break(ended) => return Ok(ended),
-            },
+            Start::Resumed { unless_ended } => {
+                match Box::pin(turn.resume_turn(unless_ended)).await? {
+                    ControlFlow::Continue(resumed) => Some(resumed),
+                    ControlFlow::Break(ended) => return Ok(ended),
+                }
+            }
         };
-        let loaded = until_cancelled(turn, Box::pin(plan.history.hydrate(turn))).await?;
-        loaded.map_err(TurnStatus::Failed)?;
+        until_cancelled(turn, Box::pin(plan.history.hydrate(turn))).await??;
         run_pipeline(&plan.turn_input, turn).await?;
         let wrong = |message| Error::new(ErrorCode::INVALID_TURN_CONTEXT, message);
-        let checked = turn.tools().check_kinds().map_err(wrong);
-        checked.map_err(TurnStatus::Failed)?;
+        turn.tools().check_kinds().map_err(wrong)?;
         turn.set_kinds_or_warn();
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
@@ -341,9 +343,7 @@ impl TurnLoop<'_> {
         ctx.turn().emit(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().emit(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        artifact_tools
-            .refresh(ctx.turn())
-            .map_err(TurnStatus::Failed)?;
+        artifact_tools.refresh(ctx.turn())?;
         if !matches!(first, FirstIteration::Output) {
             numbers.enter(Step::input(number));
             run_pipeline(&self.plan.dispatch_input, ctx).await?;
@@ -382,10 +382,8 @@ impl TurnLoop<'_> {
             return Ok(());
         }
         let text = "This is the last step of this turn. Do not call tools. Answer with the information you have.";
-        let message = Message::framework(text).build();
-        let message = message.map_err(TurnStatus::Failed)?;
-        let stored = Box::pin(self.turn.records().store(message)).await;
-        Ok(stored.map_err(TurnStatus::Failed)?)
+        let message = Message::framework(text).build()?;
+        Ok(Box::pin(self.turn.records().store(message)).await?)
     }
 
     /// Runs the executor. Returns whether it proposed an answer.
@@ -408,7 +406,7 @@ impl TurnLoop<'_> {
         };
         span.end(failed.as_ref().map(|error| error.code().as_str()));
         match failed {
-            Some(error) => Err(TurnStatus::Failed(error).into()),
+            Some(error) => Err(error.into()),
             None => Ok(proposed),
         }
     }

@@ -300,7 +300,7 @@ impl TurnRunner {
             Some(given) => given.child(),
             None => Cancellation::new(),
         };
-        let outer = (input.under.as_ref()).map(|call| Outer::new(call, input.inherit_rules));
+        let outer = (input.under.as_ref()).map(|call| Outer::new(call, !input.without_outer_rules));
         let inherited = || outer.as_ref()?.turn.principal().cloned();
         Ok(TurnParts {
             id: Arc::clone(hub.turn_id()),
@@ -315,7 +315,7 @@ impl TurnRunner {
             hub: Arc::clone(hub),
             answer: None,
             outer,
-            inherit_rules: input.inherit_rules,
+            inherit_rules: !input.without_outer_rules,
             settings: input.settings,
             runtime: None,
         })

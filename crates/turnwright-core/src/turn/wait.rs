@@ -22,12 +22,10 @@ use crate::tool::context::TurnContext;
 /// An open gate, on the side of the turn. Dropping it closes the gate.
 pub(crate) struct Asked {
     turn: TurnContext,
-    id: Arc<str>,
     gate: Arc<TurnGate>,
-    tool_call: Option<Arc<str>>,
+    shown: Arc<OpenGate>,
     /// The step of the turn, for a gate outside of calls.
     step: Option<u32>,
-    opened_at: SystemTime,
     /// How long this process waits.
     pub(crate) time_left: Option<Duration>,
     received: Option<oneshot::Receiver<Received>>,
@@ -132,41 +130,36 @@ impl TurnContext {
         let gate = Arc::new(gate);
         let recorded = self.gates().recorded();
         let opened_before = recorded.opened_at(&id, &gate, tool_call.as_deref());
-        let opened_at = opened_before.unwrap_or_else(SystemTime::now);
+        let shown = Arc::new(OpenGate {
+            id,
+            kind: gate.kind.clone(),
+            tool_call,
+            question: Arc::clone(&gate.question),
+            schema: gate.document.clone(),
+            opened_at: opened_before.unwrap_or_else(SystemTime::now),
+        });
         let (receiver, received) = oneshot::channel();
         let waiting = Waiting {
             gate: Arc::clone(&gate),
-            tool_call: tool_call.clone(),
+            open: Arc::clone(&shown),
             has_approver: waiter.has_approver(),
             stored: self.lease().is_some(),
-            opened_at,
             receiver,
         };
-        if !self.gates().table().open(&id, waiting) {
-            let message = format!("a gate \"{}\" is open already", escape(&id, 80));
-            return Err(Error::new(
-                ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
-                message,
-            ));
+        if !self.gates().table().open(waiting) {
+            let message = format!("a gate \"{}\" is open already", escape(&shown.id, 80));
+            let code = ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE;
+            return Err(Error::new(code, message));
         }
         if opened_before.is_none() {
             telemetry::gate_opened(&gate.kind);
         }
-        self.emit_outward(EventKind::GateOpened(Arc::new(OpenGate {
-            id: Arc::clone(&id),
-            kind: gate.kind.clone(),
-            tool_call: tool_call.clone(),
-            question: Arc::clone(&gate.question),
-            schema: gate.document.clone(),
-            opened_at,
-        })));
+        self.emit_outward(EventKind::GateOpened(Arc::clone(&shown)));
         Ok(Asked {
             turn: self.clone(),
-            id,
-            opened_at,
             time_left: gate.time_left(opened_before),
             gate,
-            tool_call,
+            shown,
             step,
             received: Some(received),
             waiter,
@@ -269,7 +262,7 @@ impl Asked {
             let closed = record.closed(GateState::Unanswered);
             if let Ok(Some(answered)) = Box::pin(self.turn.write_gate(closed, None)).await
                 && let Some(answer) =
-                    usable_answer(&answered, &self.gate, self.tool_call.as_deref())
+                    usable_answer(&answered, &self.gate, self.shown.tool_call.as_deref())
             {
                 self.closed = GateClosed::of(&answer);
                 return Ok(answer);
@@ -283,24 +276,24 @@ impl Asked {
         let own = Wait {
             tool_call: match self.waiter {
                 Waiter::Layer => None,
-                _ => self.tool_call.clone(),
+                _ => self.shown.tool_call.clone(),
             },
             record,
             has_approver: self.waiter.has_approver(),
             kept_by: match self.waiter {
-                Waiter::Handler { read_only: false } => self.tool_call.clone(),
+                Waiter::Handler { read_only: false } => self.shown.tool_call.clone(),
                 _ => None,
             },
         };
         let activity = self.turn.gates().activity();
-        let mut waits = vec![activity.enter(&self.id, own)];
+        let mut waits = vec![activity.enter(&self.shown.id, own)];
         for outer in self.turn.and_outer().filter_map(TurnContext::outer) {
             let kept = Wait {
                 kept_by: Some(Arc::clone(&outer.call)),
                 ..Wait::default()
             };
             let activity = outer.turn.gates().activity();
-            waits.push(activity.enter(&self.id, kept));
+            waits.push(activity.enter(&self.shown.id, kept));
         }
         waits
     }
@@ -309,7 +302,7 @@ impl Asked {
     /// returns it instead.
     async fn store_open(&self, record: &Arc<GateRecord>) -> Option<GateAnswer> {
         let recorded = self.turn.gates().recorded();
-        let Some(before) = recorded.get(&self.id) else {
+        let Some(before) = recorded.get(&self.shown.id) else {
             let mut records = recorded.replaced_by(record);
             records.push(Arc::clone(record));
             // A failed write ends the turn, so nothing waits here any more.
@@ -318,13 +311,13 @@ impl Asked {
                 .await;
             return None;
         };
-        recorded.remove(&self.id);
+        recorded.remove(&self.shown.id);
         // Its answer, if any, was not accepted. Another process may record one at any time.
         let mut known = before.closed_at;
         loop {
             match self.turn.write_gate(Arc::clone(record), known).await {
                 Ok(Some(answered)) => {
-                    let tool_call = self.tool_call.as_deref();
+                    let tool_call = self.shown.tool_call.as_deref();
                     let usable = usable_answer(&answered, &self.gate, tool_call);
                     match usable.filter(|_| self.turn.reuse_answers()) {
                         Some(answer) => return Some(answer),
@@ -358,17 +351,25 @@ impl Asked {
 
     fn record(&self) -> Arc<GateRecord> {
         let turn_id = Arc::clone(self.turn.shared_id());
+        let OpenGate {
+            id,
+            kind,
+            tool_call,
+            question,
+            schema,
+            opened_at,
+        } = OpenGate::clone(&self.shown);
         Arc::new(GateRecord {
-            id: Arc::clone(&self.id),
+            id,
             turn_id,
-            kind: self.gate.kind.clone(),
-            tool_call: self.tool_call.clone(),
-            question: Arc::clone(&self.gate.question),
-            schema: self.gate.document.clone(),
+            kind,
+            tool_call,
+            question,
+            schema,
             timeout: self.gate.timeout,
             step: self.step,
             state: GateState::Open,
-            opened_at: self.opened_at,
+            opened_at,
             closed_at: None,
         })
     }
@@ -376,7 +377,7 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.turn.gates().table().close(&self.id);
+        self.turn.gates().table().close(&self.shown.id);
         if self.turn.gates().activity().is_suspended() {
             // It stays open in the store, and the end of the turn names it.
             return;
@@ -385,8 +386,8 @@ impl Drop for Asked {
             // The end of the turn closes it.
             self.turn.gates().recorded().insert(open);
         }
-        let waited = self.opened_at.elapsed().unwrap_or_default();
-        let gate = (&self.id, &self.gate.kind);
+        let waited = self.shown.opened_at.elapsed().unwrap_or_default();
+        let gate = (&self.shown.id, &self.gate.kind);
         self.turn.report_gate_closed(gate, waited, &self.closed);
     }
 }

@@ -129,6 +129,11 @@ impl RunningReads {
 }
 
 impl TurnContext {
+    /// Tracks what a call that starts now reads.
+    pub(crate) fn begin_reads(&self, reads: &Arc<Reads>) {
+        self.wiring().running_reads.begin(reads);
+    }
+
     /// Lets the outer call know what this turn has in its prompt.
     pub(crate) fn report_to_outer_call(&self) {
         if let Some(outer) = self.outer() {
@@ -172,7 +177,7 @@ impl TurnContext {
     /// Returns the taint that was inherited from outside.
     pub(crate) fn outer_taint(&self) -> Option<Taint> {
         let inherited = self.outer().and_then(|outer| outer.taint.clone());
-        match (inherited, self.wiring().taint_before()) {
+        match (inherited, self.wiring().taint_before.get()) {
             (Some(mut taint), Some(before)) => {
                 taint.merge(before);
                 Some(taint)
@@ -211,7 +216,8 @@ impl TurnContext {
         if record.outer_private {
             taint.add_private();
         }
-        self.wiring().set_taint_before(taint);
+        // A turn is resumed once.
+        let _ = self.wiring().taint_before.set(taint);
         Ok(())
     }
 }

@@ -80,7 +80,7 @@ impl TurnContext {
     }
 
     pub(super) fn parts(&self) -> &TurnParts {
-        self.0.wiring.parts()
+        &self.0.wiring.parts
     }
 
     /// Returns the turn id.
@@ -100,7 +100,7 @@ impl TurnContext {
     /// [`TurnInput::principal`](crate::TurnInput::principal).
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.wiring.principal()
+        self.0.wiring.principal.get()
     }
 
     /// Returns the tools of the turn. Changes to them are not visible to other turns.
@@ -224,7 +224,7 @@ impl TurnContext {
             return record;
         }
         let own = record.exposure().unwrap_or_default();
-        record.exposed_to(own.and(self.0.wiring.reads()))
+        record.exposed_to(own.and(self.0.wiring.running_reads.so_far()))
     }
 
     fn with_records(&self, mut taint: Taint, response_id: Option<&str>) -> Taint {
@@ -264,7 +264,7 @@ impl TurnContext {
 
     /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner.
     pub(crate) fn nonce(&self) -> Option<&str> {
-        self.0.wiring.nonce()
+        self.0.wiring.nonce.get().map(AsRef::as_ref)
     }
 
     /// Returns the format of the answer, for what outlives the turn.
@@ -307,12 +307,15 @@ impl TurnContext {
 
     /// Returns a receiver of the outcome. `None` if the turn already has one.
     pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
-        self.0.wiring.watch_outcome()
+        let (sender, receiver) = oneshot::channel();
+        self.0.wiring.watchers.lock().as_mut()?.push(sender);
+        Some(receiver)
     }
 
     /// Sends the outcome to attached handles.
     pub(crate) fn publish(&self, outcome: &TurnOutcome) {
-        for watcher in self.0.wiring.take_watchers() {
+        let watchers = self.0.wiring.watchers.lock().take();
+        for watcher in watchers.into_iter().flatten() {
             // The receiver may have been dropped.
             let _ = watcher.send(outcome.clone());
         }
@@ -335,7 +338,7 @@ impl TurnContext {
         });
         self.events().end();
         // Empty, unless the runtime was shut down.
-        drop(self.0.wiring.take_watchers());
+        drop(self.0.wiring.watchers.lock().take());
     }
 
     /// Returns the lease of the conversation, once the turn has started under a runner.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::outer::{Outer, Reads, RunningReads};
+use super::outer::{Outer, RunningReads};
 use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::EventHub;
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
-use crate::record::{Exposure, TurnRecord};
+use crate::record::TurnRecord;
 use crate::render::Taint;
 use crate::settings::TurnSettings;
 use crate::spool::Spool;
@@ -30,18 +30,18 @@ use crate::tool::{ArtifactToolPolicy, ResultHook, Tool};
 
 /// What a turn was created from, and the values that belong to it.
 pub(crate) struct Wiring {
-    parts: TurnParts,
+    pub(super) parts: TurnParts,
     /// Who the turn acts for. Known once a resumed turn has been loaded.
-    principal: OnceLock<Principal>,
+    pub(super) principal: OnceLock<Principal>,
     /// Attached handles that wait for the outcome. `None` once the turn has one.
-    watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
-    running_reads: RunningReads,
+    pub(super) watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
+    pub(super) running_reads: RunningReads,
     /// Data that executors and middleware store for this turn.
     per_turn: Mutex<TypeMap>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord). Set once the turn has started under a runner.
-    nonce: OnceLock<Arc<str>>,
+    pub(super) nonce: OnceLock<Arc<str>>,
     /// For a resumed turn: the taint that it inherited at its start.
-    taint_before: OnceLock<Taint>,
+    pub(super) taint_before: OnceLock<Taint>,
     /// The settings that apply, once the turn has started.
     settings: OnceLock<TurnSettings>,
 }
@@ -88,14 +88,6 @@ impl Wiring {
         }
     }
 
-    pub(super) fn parts(&self) -> &TurnParts {
-        &self.parts
-    }
-
-    pub(super) fn principal(&self) -> Option<&Principal> {
-        self.principal.get()
-    }
-
     /// Returns who the turn acts for: as named now, or else as recorded.
     pub(crate) fn principal_or(&self, recorded: &Principal) -> &Principal {
         self.principal.get_or_init(|| recorded.clone())
@@ -130,32 +122,9 @@ impl Wiring {
         let _ = self.nonce.set(record.nonce.clone());
     }
 
-    pub(super) fn nonce(&self) -> Option<&str> {
-        self.nonce.get().map(AsRef::as_ref)
-    }
-
     /// Returns the conversation whose history the turn reads, if it is not its own.
     pub(crate) fn about(&self) -> Option<&ConversationId> {
         self.parts.about.as_ref()
-    }
-
-    pub(super) fn taint_before(&self) -> Option<&Taint> {
-        self.taint_before.get()
-    }
-
-    /// Restores the taint of a resumed turn. A turn is resumed once.
-    pub(super) fn set_taint_before(&self, taint: Taint) {
-        let _ = self.taint_before.set(taint);
-    }
-
-    /// Tracks what a call that starts now reads.
-    pub(crate) fn begin_reads(&self, reads: &Arc<Reads>) {
-        self.running_reads.begin(reads);
-    }
-
-    /// Returns what the running calls have read so far.
-    pub(super) fn reads(&self) -> Exposure {
-        self.running_reads.so_far()
     }
 
     /// Returns the value of this type. It is created on first access.
@@ -173,18 +142,6 @@ impl Wiring {
         let made = Arc::new(made);
         values.put_shared(Arc::clone(&made));
         made
-    }
-
-    /// Returns a receiver of the outcome. `None` if the turn already has one.
-    pub(super) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
-        let (sender, receiver) = oneshot::channel();
-        self.watchers.lock().as_mut()?.push(sender);
-        Some(receiver)
-    }
-
-    /// Returns the attached handles, which get the outcome once.
-    pub(super) fn take_watchers(&self) -> Vec<oneshot::Sender<TurnOutcome>> {
-        self.watchers.lock().take().unwrap_or_default()
     }
 }
 
