@@ -14,7 +14,7 @@ export type Artifact = {
 };
 
 /** The state of a call that may write. */
-export type CallState = "begun" | "done" | "failed" | "unknown";
+export type CallState = "started" | "done" | "failed" | "unknown";
 
 /** How a prompt was compacted: what was replaced, and the estimated tokens before and after. */
 export type Compacted = {

@@ -16,7 +16,7 @@ pub(super) async fn answer(
     let what = format!("? {tool} was interrupted: did it take effect?");
     screen.painted(style::WARN, what)?;
     screen.line(asked.lines(screen).join("\n"))?;
-    let started = one_line(asked.text("begunAt"), 40);
+    let started = one_line(asked.text("startedAt"), 40);
     let started = format!("started at {started}; its process ended before the call did");
     screen.paragraph(style::DIM, "  ", &started)?;
     // `--yes` approves calls; it does not say what happened to them.

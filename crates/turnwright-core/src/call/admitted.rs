@@ -18,7 +18,8 @@ use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
 use crate::record::{CallState, Denial, LedgerEntry, Record};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
-use crate::tool::context::{CallPermit, Setup};
+use crate::tool::context::Setup;
+use crate::turn::CallPermit;
 
 /// Maximum number of times that policies and approvers may change the arguments of one call.
 const MAX_CHANGES: usize = 3;

@@ -40,4 +40,4 @@ pub use crate::checksum::{checksum, digest_of};
 pub use proposed::{Call, Proposed};
 
 pub(crate) use checked::shown_name;
-pub(crate) use recovery::{OpenCalls, left_open, not_approved};
+pub(crate) use recovery::{OpenCalls, left_open};

@@ -1,9 +1,9 @@
 //! Recovers calls that were open when their process ended.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use indexmap::IndexMap;
 
 use super::guard::{CallGuard, describe};
 use super::proposed::Call;
@@ -27,7 +27,7 @@ pub(crate) fn left_open(started: bool) -> Settled {
 }
 
 /// The result of a call that waited in a suspended turn that was given up, for the model.
-pub(crate) fn not_approved() -> Settled {
+pub(super) fn not_approved() -> Settled {
     let text = "The call was not approved before the conversation continued. Nothing was changed. Do not repeat it unless \
                 you are asked to.";
     Settled::refusal(text)
@@ -39,7 +39,7 @@ pub(crate) struct OpenCalls {
     /// In order.
     calls: Vec<Arc<ToolCall>>,
     /// The ledger entries that were started, by the ids of their calls.
-    started: HashMap<String, Arc<LedgerEntry>>,
+    started: IndexMap<String, Arc<LedgerEntry>>,
     next_ordinal: u64,
 }
 
@@ -71,6 +71,27 @@ impl OpenCalls {
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.started.is_empty()
     }
+
+    /// Closes the calls of a turn that is given up. Also returns of how many it is unknown whether they took effect: of those that
+    /// were started, or of all if the ledger is damaged.
+    pub(crate) fn abandoned(self, doubtful: bool, suspended: bool) -> (Vec<Record>, usize) {
+        let entries = self.started.values();
+        let mut closed: Vec<Record> = entries
+            .map(|entry| entry.ended(CallState::Unknown).into())
+            .collect();
+        let mut unknown = closed.len();
+        for call in self.calls {
+            let has_entry = self.started.contains_key(call.id());
+            unknown += usize::from(doubtful && !has_entry);
+            let settled = if suspended && !doubtful && !has_entry {
+                not_approved()
+            } else {
+                left_open(doubtful || has_entry)
+            };
+            closed.push(call.closed(settled).into());
+        }
+        (closed, unknown)
+    }
 }
 
 impl DispatchContext {
@@ -80,7 +101,7 @@ impl DispatchContext {
             calls, mut started, ..
         } = left;
         let calls = calls.into_iter().map(|call| {
-            let entry = started.remove(call.id());
+            let entry = started.shift_remove(call.id());
             (Some(call), entry)
         });
         let mut left: Vec<_> = calls.collect();
@@ -116,7 +137,8 @@ impl DispatchContext {
                 (_, _, call, Some(entry)) => {
                     self.turn().limits().count_call();
                     records.push(Record::from(entry.ended(CallState::Unknown)));
-                    let gates = self.turn().gates().recorded().closed_of(&entry.tool_call);
+                    let gates = self.turn().gates().recorded();
+                    let gates = gates.unanswered(Some(&entry.tool_call));
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }

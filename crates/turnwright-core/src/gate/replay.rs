@@ -62,13 +62,14 @@ impl RecordedGates {
         gates.values().any(|gate| gate.opened_at > time)
     }
 
-    /// Returns the gates of a call that is not run again, closed.
-    pub(crate) fn closed_of(&self, tool_call: &str) -> Vec<Arc<GateRecord>> {
+    /// Returns the gates that are still open, closed: all of them if the turn has ended, or those of a call that is not run again.
+    pub(crate) fn unanswered(&self, tool_call: Option<&str>) -> Vec<Arc<GateRecord>> {
         let before = self.0.lock();
-        let left = before.values().filter(|gate| {
-            gate.tool_call.as_deref() == Some(tool_call) && gate.state == GateState::Open
+        let open = before.values().filter(|gate| {
+            let is_of = tool_call.is_none() || gate.tool_call.as_deref() == tool_call;
+            is_of && gate.state == GateState::Open
         });
-        left.map(|gate| gate.closed(GateState::Unanswered))
+        open.map(|gate| gate.closed(GateState::Unanswered))
             .collect()
     }
 
@@ -84,14 +85,6 @@ impl RecordedGates {
         });
         replaced
             .map(|(_, gate)| gate.closed(GateState::Unanswered))
-            .collect()
-    }
-
-    /// Returns the gates that are still open, closed: the turn has ended and does not wait at them any more.
-    pub(crate) fn closed(&self) -> Vec<Arc<GateRecord>> {
-        let before = self.0.lock();
-        let open = before.values().filter(|gate| gate.state == GateState::Open);
-        open.map(|gate| gate.closed(GateState::Unanswered))
             .collect()
     }
 

@@ -57,7 +57,6 @@ stored! {
 #[non_exhaustive]
 pub enum CallState {
     /// The call is about to run, or is running. If its process has ended, the call was interrupted.
-    #[serde(rename = "begun")]
     Started,
     /// The call succeeded.
     Done,
@@ -93,7 +92,7 @@ impl LedgerEntry {
 }
 
 names!(CallState {
-    Started = "begun",
+    Started = "started",
     Done = "done",
     Failed = "failed",
     Unknown = "unknown",

@@ -1,13 +1,12 @@
 //! Starts a turn: acquires the lease of its conversation and stores its input.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::live_turns::running;
-use crate::call::{left_open, not_approved};
+use super::attach::running;
+use crate::call::OpenCalls;
 use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, Level};
@@ -15,7 +14,7 @@ use crate::gate::{OpenGate, TurnWaiting};
 use crate::lease::TurnLease;
 use crate::outcome::TurnHeld;
 use crate::record::{
-    CallState, GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
+    GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
 use crate::schema::escape;
 use crate::store::{
@@ -309,7 +308,19 @@ impl TurnContext {
             let abandoned = turn.ended(TurnState::Abandoned, None);
             changes.push(Change::Put(Arc::new(abandoned).into()));
         }
-        let (closed, unknown) = closed(loaded.into_records(), left, doubtful, suspended);
+        let mut open = OpenCalls::default();
+        for record in loaded.into_records() {
+            match record {
+                Record::Ledger(entry) if *entry.turn_id == **left => open.add_entry(entry),
+                Record::Gate(gate) if gate.turn_id == *left && gate.state == GateState::Open => {
+                    let closed = gate.closed(GateState::Unanswered);
+                    changes.push(Change::Put(closed.into()));
+                }
+                Record::ToolCall(call) => open.add_call(&call),
+                _ => {}
+            }
+        }
+        let (closed, unknown) = open.abandoned(doubtful, suspended);
         changes.extend(closed.into_iter().map(Change::Put));
         if suspended {
             return Ok(changes);
@@ -344,44 +355,6 @@ impl TurnContext {
             "{continues}, or give it up with `TurnInput::abandon_suspended`"
         ))
     }
-}
-
-/// Closes what a turn left open. Returns how many of its calls are unknown. If the ledger is damaged, all of them are.
-fn closed(
-    records: impl Iterator<Item = Record>,
-    turn_id: &str,
-    doubtful: bool,
-    suspended: bool,
-) -> (Vec<Record>, usize) {
-    let (mut closed, mut open) = (Vec::new(), Vec::new());
-    let mut begun = HashSet::new();
-    for record in records {
-        match record {
-            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_open() => {
-                begun.insert(line.tool_call.to_owned());
-                closed.push(line.ended(CallState::Unknown).into());
-            }
-            Record::Gate(gate) if *gate.turn_id == *turn_id && gate.state == GateState::Open => {
-                closed.push(gate.closed(GateState::Unanswered).into());
-            }
-            Record::ToolCall(call) if call.is_open() => open.push(call),
-            _ => {}
-        }
-    }
-    let may_have_begun = |call: &str| doubtful || begun.contains(call);
-    let doubted = open
-        .iter()
-        .filter(|call| !begun.contains(call.id()) && doubtful);
-    let unknown = begun.len() + doubted.count();
-    closed.extend(open.into_iter().map(|call| {
-        let settled = if suspended && !may_have_begun(call.id()) {
-            not_approved()
-        } else {
-            left_open(may_have_begun(call.id()))
-        };
-        Record::from(call.closed(settled))
-    }));
-    (closed, unknown)
 }
 
 fn exists(known: &TurnRecord) -> Error {

@@ -94,7 +94,7 @@ impl TurnRunner {
             let message = "a turn runs in its own task: call this inside a tokio runtime";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        // In its own task: what was begun is completed even if the caller is dropped.
+        // In its own task: what was started is completed even if the caller is dropped.
         let work = async move {
             runner
                 .answer_and_continue(conversation, &gate_id, answer)

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::record::{Message, Record};
 use crate::schema::escape;
-use crate::tool::context::{Decision, DispatchContext, Signal, TurnContext};
+use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Maximum length of a reason in the error of a turn.
 const MAX_REASON: usize = 500;
@@ -68,7 +68,7 @@ impl TurnLoop<'_> {
                 self.turn.note_rejected(id_of(&answer).as_ref());
                 Ok(())
             }
-            (None, Some(Decision::Rejected { reason })) => {
+            (None, Some(Err(reason))) => {
                 let rejection = rejected_by_layer(answer, &reason);
                 self.reject(rejection, &mut retries.rejected).await
             }

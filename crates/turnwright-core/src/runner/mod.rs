@@ -29,7 +29,6 @@ mod conversation;
 mod follow;
 mod history;
 mod input;
-mod live_turns;
 mod partial_answers;
 mod resume;
 mod run_loop;

@@ -1,9 +1,9 @@
 //! Resumes turns.
 //!
 //! Resuming replays nothing: executors are functions of the records. Only the answers at gates are reused, for the same
-//! gate, call and question, and no longer than the gate's timeout. A call that had begun is never run again: its tool
+//! gate, call and question, and no longer than the gate's timeout. A call that had started is never run again: its tool
 //! is asked by idempotency key, or the model reads that the result is unknown. A turn cannot be resumed if one of its
-//! calls or ledger entries is damaged, because it is unknown which calls had begun.
+//! calls or ledger entries is damaged, because it is unknown which calls had started.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -177,7 +177,7 @@ impl Turn {
     }
 
     /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
-    /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
+    /// Work that is running finishes; calls and iterations that have not started do not start. Everything is stored, the lease is
     /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there and
     /// continues, in any process.
     ///

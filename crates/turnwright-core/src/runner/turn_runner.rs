@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::attach::run_until_dropped;
 use super::history::History;
 use super::input::TurnInput;
-use super::live_turns::run_until_dropped;
 use super::run_loop::{Start, drive};
 use super::turn::{Controls, Turn};
 use crate::cancel::Cancellation;
@@ -211,27 +211,27 @@ impl TurnRunner {
         self.0.events.stream(RUNNER_EVENTS)
     }
 
-    fn launch(&self, mut input: TurnInput, hub: &Arc<EventHub>, stream: TurnStream) -> Turn {
-        let turn_id = Arc::clone(hub.turn_id());
-        let conversation = Arc::clone(hub.conversation_id());
+    fn launch(&self, input: TurnInput, hub: &Arc<EventHub>, stream: TurnStream) -> Turn {
         let resumed = input.is_resume;
         hub.emit(|| EventKind::TurnStart { resumed });
-        let failed = |error: Error, stream| {
-            let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
-            let outcome = TurnOutcome::not_started(ids.0, ids.1, error);
+        let mut turn = self.spawn(input, hub).unwrap_or_else(|error| {
+            let ids = (hub.turn_id(), hub.conversation_id());
+            let outcome = TurnOutcome::not_started(Arc::clone(ids.0), Arc::clone(ids.1), error);
             hub.end(|| EventKind::turn_end(&outcome, Duration::ZERO));
-            Turn::ended(outcome, stream)
-        };
+            Turn::ended(outcome, hub.unread())
+        });
+        turn.stream = stream;
+        turn
+    }
+
+    fn spawn(&self, mut input: TurnInput, hub: &Arc<EventHub>) -> Result<Turn, Error> {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in its own task: call this inside a tokio runtime";
-            return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message), stream);
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let answer = input.answer.take().transpose();
-        let (message, format) = match (input.message(), answer) {
-            (Ok(message), Ok(format)) => (message, format),
-            (Err(error), _) | (_, Err(error)) => return failed(error, stream),
-        };
-        let begin = if resumed {
+        let message = input.message()?;
+        let format = input.answer.take().transpose()?;
+        let begin = if input.is_resume {
             Start::Resumed {
                 unless_ended: input.unless_ended,
             }
@@ -244,10 +244,7 @@ impl TurnRunner {
         };
         let suspend_at_gates = input.suspend_at_gates;
         let under = input.under.clone();
-        let mut parts = match self.parts(input, hub) {
-            Ok(parts) => parts,
-            Err(error) => return failed(error, stream),
-        };
+        let mut parts = self.parts(input, hub)?;
         parts.answer.clone_from(&format);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
@@ -273,11 +270,12 @@ impl TurnRunner {
             None => runtime.spawn(work),
             Some(call) => call.turn().journal().tasks().spawn_on(work, &runtime),
         };
+        let ids = (hub.turn_id(), hub.conversation_id());
         let running = async { task.await.ok() };
-        let mut turn = Turn::new((&turn_id, &conversation), controls, running, stream);
+        let mut turn = Turn::new(ids, controls, running, hub.unread());
         (turn.gates, turn.format) = (Some(gates), format);
         turn.cancel_on_drop = cancel_on_drop;
-        turn
+        Ok(turn)
     }
 
     /// Creates the parts of the turn.

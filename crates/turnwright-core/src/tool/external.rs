@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::handler::Handler;
-use super::{Inner, Tool, ToolBuilder};
+use super::{Facts, Inner, Tool};
 use crate::schema::{CheckedArgs, RawArgs, Schema};
 use crate::tool::context::ToolContext;
 
@@ -21,20 +21,17 @@ static ANY_OBJECT: LazyLock<Schema> = LazyLock::new(|| {
 impl Tool {
     /// Creates a tool without a handler. Results are stored like those of `own`, if there is such a tool.
     pub(crate) fn external(name: &Arc<str>, own: Option<&Tool>) -> Tool {
-        let mut builder = ToolBuilder::<Value>::new(String::from(&**name), Ok(ANY_OBJECT.clone()));
-        if let Some(Tool(own)) = own {
-            let facts = &mut builder.facts;
-            facts.artifact_kind = own.facts.artifact_kind;
-            facts.inline = own.facts.inline;
-            facts.max_result_bytes = own.facts.max_result_bytes;
-            facts.meta = own.facts.meta.clone();
-            facts.source.clone_from(&own.facts.source);
-            (facts.reads_private, facts.sends_out) = (own.facts.reads_private, own.facts.sends_out);
-            facts.result_hooks.clone_from(&own.facts.result_hooks);
-        }
-        builder.facts.timeout = None;
+        let own = own.map(|own| Facts::clone(&own.0.facts));
+        let facts = Facts {
+            name: Arc::clone(name),
+            artifact_tool: false,
+            trusted: false,
+            timeout: None,
+            approval: None,
+            ..own.unwrap_or_default()
+        };
         Tool(Arc::new(Inner {
-            facts: Arc::new(builder.facts),
+            facts: Arc::new(facts),
             schema: ANY_OBJECT.clone(),
             handler: Handler::from_async(async |_: Value, _: ToolContext| ()),
         }))

@@ -1,4 +1,4 @@
-//! Type-erased handlers.
+//! Type-erased handlers and checks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::into_result::IntoToolResult;
 use super::output::ToolOutput;
 use crate::error::ToolError;
-use crate::tool::context::ToolContext;
+use crate::schema::{ExternalCheck, Rejection};
+use crate::tool::context::{DispatchContext, ToolContext};
 
 pub(crate) type HandlerResult = Result<ToolOutput, ToolError>;
 
@@ -78,3 +79,20 @@ impl BoundHandler {
 }
 
 debug_fields!(BoundHandler {});
+
+type Answer = Pin<Box<dyn Future<Output = Result<(), Rejection>> + Send>>;
+
+/// A check that needs the context of the call.
+#[derive(Clone)]
+pub(crate) struct ContextCheck {
+    pub(super) name: Arc<str>,
+    pub(super) ask: Arc<dyn Fn(Value, DispatchContext) -> Answer + Send + Sync>,
+}
+
+impl ContextCheck {
+    /// Returns the check in this context.
+    pub(super) fn bind(&self, ctx: &DispatchContext) -> ExternalCheck {
+        let (ask, ctx) = (Arc::clone(&self.ask), ctx.clone());
+        ExternalCheck::new(Arc::clone(&self.name), move |args| ask(args, ctx.clone()))
+    }
+}

@@ -28,7 +28,6 @@
 
 pub mod approval;
 mod builder;
-mod check;
 pub mod context;
 mod external;
 mod handler;
@@ -51,18 +50,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use crate::effects::{Concurrency, Effects, OnCollision};
-pub use builder::ToolBuilder;
-pub use check::Check;
+pub use builder::{Check, ToolBuilder};
 pub use into_result::{IntoToolResult, Json};
 pub use meta::Meta;
 pub use output::{Content, ToolOutput};
 pub use registry::ToolRegistry;
 pub use result_hook::ResultHook;
 
-pub(crate) use builder::MAX_NAME_LEN;
-pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
+pub(crate) use handler::{BoundHandler, ContextCheck, Handler, HandlerResult, Work};
 
-use self::check::ContextCheck;
 use self::context::DispatchContext;
 use crate::artifact::{ArtifactKind, Inline};
 use crate::checksum::digest_of;
@@ -101,7 +97,7 @@ struct Inner {
 }
 
 /// The author's settings, shared by tools that differ only in their handler.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Facts {
     name: Arc<str>,
     description: String,
@@ -142,6 +138,9 @@ pub struct ToolDescription<'t> {
     /// The schema that is enforced.
     pub input_schema: &'t Value,
 }
+
+/// Maximum length of the name of a tool.
+pub(crate) const MAX_NAME_LEN: usize = 64;
 
 /// How the schemas of artifact tools list the ids of readable calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -29,7 +29,7 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -194,42 +194,20 @@ where
     }
 }
 
-/// Reconciles by asking at a gate. See [`ask_operator`].
+/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey",
+/// "startedAt"}`. The answer is `{"found": "done", "result": text}` (`result` is optional), `{"found": "not_done"}` or `{"found":
+/// "unknown"}`. Without an answer the call stays unknown.
 ///
 /// ```
-/// use std::time::Duration;
 /// use turnwright_core::DispatchContext;
 /// use turnwright_core::tool::reconcile::ask_operator;
 ///
 /// # let executor = |_: DispatchContext| async { Ok(()) };
-/// let runner = turnwright_core::runner(executor)
-///     .unknown_calls(ask_operator().timeout(Duration::from_secs(60 * 60)))
-///     .build()?;
+/// let runner = turnwright_core::runner(executor).unknown_calls(ask_operator()).build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-#[must_use = "a policy does nothing until a runner has it"]
-pub struct AskOperator {
-    timeout: Option<Duration>,
-}
-
-/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey",
-/// "begunAt"}`. The answer is `{"found": "done", "result": text}` (`result` is optional), `{"found": "not_done"}` or `{"found":
-/// "unknown"}`. Without an answer the call stays unknown.
-pub fn ask_operator() -> AskOperator {
-    AskOperator { timeout: None }
-}
-
-impl AskOperator {
-    /// Sets how long to wait for an answer.
-    ///
-    /// Default: until the turn ends.
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = Some(limit);
-        self
-    }
-
-    fn gate(&self, call: &UnknownCall) -> Result<TurnGate, Error> {
+pub fn ask_operator() -> impl Reconcile {
+    |call: UnknownCall| async move {
         let found = string().one_of_values(["done", "not_done", "unknown"]);
         let result = string().description("The result of the call for the model, if it was done.");
         let answer = object()
@@ -239,20 +217,10 @@ impl AskOperator {
             .schema(answer)
             .question(json!({
                 "tool": call.tool_name(), "args": call.args(),
-                "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.started_at()),
+                "idempotencyKey": call.idempotency_key(), "startedAt": time_text(call.started_at()),
             }));
-        match self.timeout {
-            Some(limit) => gate.timeout(limit).build(),
-            None => gate.build(),
-        }
-    }
-}
-
-#[async_trait]
-impl Reconcile for AskOperator {
-    async fn reconcile(&self, call: UnknownCall) -> Result<Finding, BoxError> {
-        let answer = call.wait_for(self.gate(&call)?).await?;
-        Ok(match answer.get("found").and_then(Value::as_str) {
+        let answer = call.wait_for(gate.build()?).await?;
+        Ok::<_, BoxError>(match answer.get("found").and_then(Value::as_str) {
             Some("done") => {
                 let result = answer.get("result").and_then(Value::as_str);
                 let result = result.unwrap_or("An operator confirmed that the call took effect.");

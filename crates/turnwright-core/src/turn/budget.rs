@@ -7,7 +7,7 @@ use crate::lease::TurnLease;
 use crate::outcome::Limit;
 use crate::record::Record;
 use crate::settings::Budget;
-use crate::tool::context::{CallPermit, TurnContext};
+use crate::tool::context::TurnContext;
 
 impl TurnContext {
     pub(crate) fn budget(&self) -> &Budget {
@@ -52,7 +52,11 @@ impl TurnContext {
     /// Returns `E_TURN_LIMIT` if one of them is used up. This turn, and the outer turns up to the one with that budget, end after
     /// the running work.
     pub(crate) fn take_call(&self, tool: &str) -> Result<CallPermit, Error> {
-        let mut permit = CallPermit::new(self.clone());
+        let mut permit = CallPermit {
+            turn: self.clone(),
+            depth: 0,
+            ran: false,
+        };
         for turn in self.and_outer() {
             let meter = turn.limits();
             let limit = match turn.tokens_used_up().or_else(|| meter.reached()) {
@@ -130,3 +134,22 @@ fn not_run(tool: &str, limit: &Limit) -> Error {
     let text = format!("The tool was not run because this turn has used up {limit}.");
     Error::new(ErrorCode::TURN_LIMIT, message).with_model_text(text)
 }
+
+/// A call that was taken from the budgets of a turn and its outer turns, until it ends.
+pub(crate) struct CallPermit {
+    turn: TurnContext,
+    /// The number of turns it was taken from, innermost first.
+    depth: usize,
+    /// Whether the handler was started.
+    pub(crate) ran: bool,
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        for turn in self.turn.and_outer().take(self.depth) {
+            turn.limits().end_call(self.ran);
+        }
+    }
+}
+
+debug_fields!(CallPermit { ran });

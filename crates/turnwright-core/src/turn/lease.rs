@@ -147,7 +147,7 @@ impl TurnContext {
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
         if !suspended {
-            for gate in self.gates().recorded().closed() {
+            for gate in self.gates().recorded().unanswered(None) {
                 // An answer that was recorded meanwhile stays. A failed write is reported by the next one.
                 drop(self.write_gate(gate, None).await);
             }

@@ -8,6 +8,7 @@ mod wait;
 mod watch_answers;
 mod write;
 
+pub(crate) use budget::CallPermit;
 pub(crate) use wait::Asked;
 pub(crate) use write::{apply_once, in_time};
 

@@ -1,6 +1,6 @@
 //! Writes the records of a turn to its store.
 //!
-//! A write that has begun is completed: it continues in its own task, so dropping the caller changes nothing. The
+//! A write that has started is completed: it continues in its own task, so dropping the caller changes nothing. The
 //! writes of a turn happen in order. A store failure ends the turn. A record that is replaced keeps its position, in
 //! the turn and in the store.
 
@@ -12,7 +12,6 @@ use std::task::Poll;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
-use parking_lot::Mutex;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
@@ -66,23 +65,20 @@ impl TurnContext {
         gate: Arc<GateRecord>,
         known: Option<SystemTime>,
     ) -> Result<Option<Arc<GateRecord>>, Error> {
-        let found = Arc::new(Mutex::new(None));
         let unless = Unless {
             gate_id: Arc::clone(&gate.id),
             known,
-            found: Arc::clone(&found),
         };
         let changes = vec![Change::Put(Record::Gate(gate))];
         self.apply_unless(changes, Some(unless), Effect::Records)
-            .await?;
-        let found = found.lock().take();
-        Ok(found)
+            .await
     }
 
     /// Applies changes to the store and this turn. Once started, the write is completed even if the future is dropped, so that
     /// the turn always matches the store. If the store fails, the turn ends, because it cannot continue without its records.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.apply_unless(changes, None, Effect::Records).await
+        let applied = self.apply_unless(changes, None, Effect::Records).await;
+        applied.map(drop)
     }
 
     /// Stores how the timeline is compacted: calls whose results became handles, and a summary. The records that the summary
@@ -95,7 +91,8 @@ impl TurnContext {
         let handles = handles.into_iter().map(Record::from);
         let records = handles.chain(summary.map(Record::from));
         let changes = records.map(Change::Put).collect();
-        self.apply_unless(changes, None, Effect::Compaction).await
+        let applied = self.apply_unless(changes, None, Effect::Compaction).await;
+        applied.map(drop)
     }
 
     async fn apply_unless(
@@ -103,7 +100,7 @@ impl TurnContext {
         mut changes: Vec<Change>,
         unless: Option<Unless>,
         effect: Effect,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Arc<GateRecord>>, Error> {
         let is_over = self.journal().is(Mark::Ended)
             // Only its end is stored now. Open calls stay as they are for the next run.
             || (self.gates().activity().is_suspended() && !changes.iter().any(changes_lease));
@@ -117,7 +114,7 @@ impl TurnContext {
         let Some(store) = self.record_store() else {
             self.apply_to_log(&changes, effect);
             self.emit_events(&changes, effect);
-            return Ok(());
+            return Ok(None);
         };
         if self.journal().is(Mark::StoreHangs) {
             let message = "the store did not respond before and is not used again";
@@ -133,8 +130,8 @@ impl TurnContext {
                 let mut batch = Batch::from(changes.clone());
                 if let Some(unless) = &unless {
                     match unless.poll_store(&turn, &*store).await {
-                        Ok(Some(revision)) => batch = batch.expect(revision),
-                        Ok(None) => return Ok(()),
+                        Ok(Ok(revision)) => batch = batch.expect(revision),
+                        Ok(Err(answered)) => return Ok(Some(answered)),
                         Err(error) => break Err(error),
                     }
                 }
@@ -155,7 +152,7 @@ impl TurnContext {
                     }
                     if batch.changes.is_empty() {
                         // Another task has renewed it meanwhile.
-                        return Ok(());
+                        return Ok(None);
                     }
                     batch = batch.fencing_token(lease.fencing_token());
                 }
@@ -179,7 +176,7 @@ impl TurnContext {
             turn.apply_to_log(&changes, effect);
             drop(writing);
             turn.emit_events(&changes, effect);
-            Ok(())
+            Ok(None)
         });
         // Most stores respond immediately, so no task is needed.
         match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -280,8 +277,6 @@ struct Unless {
     gate_id: Arc<str>,
     /// When the answer was given that the turn has already processed.
     known: Option<SystemTime>,
-    /// The record of the gate, if it has another answer.
-    found: Arc<Mutex<Option<Arc<GateRecord>>>>,
 }
 
 impl Unless {
@@ -290,7 +285,7 @@ impl Unless {
         &self,
         turn: &TurnContext,
         store: &dyn Store,
-    ) -> Result<Option<Revision>, Error> {
+    ) -> Result<Result<Revision, Arc<GateRecord>>, Error> {
         let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
         let loaded = turn.read(store, &query).await?;
         let revision = loaded.revision;
@@ -298,13 +293,7 @@ impl Unless {
             .into_records()
             .find_map(Record::downcast::<GateRecord>);
         let answered = gate.filter(|gate| gate.answer().is_some() && gate.closed_at != self.known);
-        match answered {
-            None => Ok(Some(revision)),
-            Some(gate) => {
-                *self.found.lock() = Some(gate);
-                Ok(None)
-            }
-        }
+        Ok(answered.map_or(Ok(revision), Err))
     }
 }
 

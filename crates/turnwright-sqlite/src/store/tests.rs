@@ -14,7 +14,7 @@ fn line(state: &str) -> Record {
     let value = serde_json::json!({
         "v": 1, "kind": "ledger", "id": state, "turnId": "t", "toolCall": "c", "checksum": "c", "tool": "pay",
         "fingerprint": "f", "args": "{}", "state": state, "startedAt": "2026-01-01T00:00:00Z",
-        "endedAt": if state == "begun" { serde_json::Value::Null } else { "2026-01-01T00:00:01Z".into() },
+        "endedAt": if state == "started" { serde_json::Value::Null } else { "2026-01-01T00:00:01Z".into() },
     });
     let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));
     let mut value = value;
@@ -60,10 +60,10 @@ async fn only_batches_that_begin_a_call_are_flushed_by_default() {
     let mut levels = Vec::new();
     for record in [
         note("a", "x"),
-        line("begun"),
+        line("started"),
         line("done"),
         note("b", "x"),
-        line("begun"),
+        line("started"),
     ] {
         store.put(&conversation_id(), record).await.unwrap();
         levels.push(level(&store).await);
@@ -88,7 +88,7 @@ async fn batch_that_begins_a_call_flushes_its_group() {
     };
     let (a, b, ()) = tokio::join!(
         store.put(&conversation_id, note("a", "x")),
-        store.put(&other, line("begun")),
+        store.put(&other, line("started")),
         release
     );
     blocked.await.unwrap();
@@ -185,7 +185,10 @@ async fn debug_shows_the_path_and_no_content() {
 async fn conversation_written_after_selection_is_kept() {
     let store = SqliteStore::in_memory().await.unwrap();
     let Revision(chosen) = store.put(&conversation_id(), note("a", "x")).await.unwrap();
-    store.put(&conversation_id(), line("begun")).await.unwrap();
+    store
+        .put(&conversation_id(), line("started"))
+        .await
+        .unwrap();
     let erased = store.erase(&conversation_id(), Some(chosen)).await.unwrap();
     assert!(erased.is_none());
     assert_eq!(store.records(&conversation_id()).await.unwrap().len(), 2);

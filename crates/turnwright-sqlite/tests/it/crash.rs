@@ -37,7 +37,7 @@ pub(crate) async fn write(file: &Path) {
                     .put(line(
                         &format!("b-{next}"),
                         if next.is_multiple_of(3) {
-                            "begun"
+                            "started"
                         } else {
                             "done"
                         },

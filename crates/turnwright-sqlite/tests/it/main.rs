@@ -56,7 +56,7 @@ fn line(id: &str, state: &str) -> Record {
         "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "checksum": "c", "tool": "pay",
         "fingerprint": "f", "args": "{}", "state": state, "startedAt": "2026-01-01T00:00:00Z",
     });
-    if state != "begun" {
+    if state != "started" {
         value["endedAt"] = "2026-01-01T00:00:01Z".into();
     }
     let nothing = ByteResolver::new(std::sync::Arc::new(

@@ -50,7 +50,14 @@ fn record(kind: u8, id: u8, text: usize) -> Record {
     match KINDS[usize::from(kind) % KINDS.len()] {
         RecordKind::Message => Message::user(text).id(id).build().unwrap().into(),
         RecordKind::Thought => Thought::new(text).id(id).build().unwrap().into(),
-        RecordKind::Ledger => line(&id, if text.len() % 2 == 0 { "begun" } else { "done" }),
+        RecordKind::Ledger => line(
+            &id,
+            if text.len() % 2 == 0 {
+                "started"
+            } else {
+                "done"
+            },
+        ),
         RecordKind::ConversationInfo => {
             let owner = OWNERS[text.len() % 2];
             let info = ConversationInfo::new().title(&text).owner(owner);

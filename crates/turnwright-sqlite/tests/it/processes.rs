@@ -64,7 +64,7 @@ pub(crate) async fn count_for_a_while(file: &Path) {
     while Instant::now() < until {
         count_once(&store, counted).await;
         counted += 1;
-        let begun = line(&format!("call-{counted}"), "begun");
+        let begun = line(&format!("call-{counted}"), "started");
         store.put(&own, begun).await.unwrap();
         if counted.is_multiple_of(50) {
             let all = store.records(&own).await.unwrap();

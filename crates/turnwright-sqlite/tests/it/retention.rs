@@ -140,7 +140,7 @@ async fn conversation_with_unfinished_call_is_kept() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     let open = ConversationId::new("a");
-    store.put(&open, line("k", "begun")).await.unwrap();
+    store.put(&open, line("k", "started")).await.unwrap();
     age(&store, "a", 9);
     let strict = Retention::default().max_age(DAY * 5 / 2);
     let report = store.apply_retention(&strict).await.unwrap();

@@ -31,7 +31,7 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
             let found = Retrievable::text(id, TrustTier::FirstParty);
             found.id(id).build()?.into()
         }
-        RecordKind::Ledger => ledger(id, "begun")?,
+        RecordKind::Ledger => ledger(id, "started")?,
         RecordKind::Turn => turn(id)?,
         RecordKind::Gate => gate(id)?,
         RecordKind::Lease => lease(id)?,
@@ -49,7 +49,7 @@ pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
         "args": "{\"amount\":1.5e300,\"to\":\"\\u0000ß\"}",
         "state": state,
         "startedAt": "2026-02-28T23:59:59.999999999Z",
-        "endedAt": (state != "begun").then_some("1969-12-31T23:59:59.000000001Z"),
+        "endedAt": (state != "started").then_some("1969-12-31T23:59:59.000000001Z"),
     });
     read(RecordKind::Ledger, &entry)
 }
@@ -181,7 +181,7 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let mut all: Vec<Record> = vec![
         StandingInstruction::new(odd).id("i").build()?.into(),
         Memory::new(odd).id("m").created_at(old).build()?.into(),
-        ledger("turn/1/0", "begun")?,
+        ledger("turn/1/0", "started")?,
         ledger("turn/1/1", "done")?,
         ledger("turn/1/2", "failed")?,
         ledger("turn/1/3", "unknown")?,

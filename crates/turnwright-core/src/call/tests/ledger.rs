@@ -134,7 +134,7 @@ async fn a_writing_call_is_in_the_ledger_before_it_runs_and_ends_with_its_record
         ctx.call("w", format!(r#"{{"n": {args}}}"#)).await;
         assert_eq!(
             book.take(),
-            ["open begun".to_owned(), format!("{end} record")]
+            ["open started".to_owned(), format!("{end} record")]
         );
     }
     ctx.call("r", "{}").await;
@@ -152,7 +152,7 @@ async fn an_unrecorded_call_still_has_a_ledger_entry() {
     let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
     let ctx = kept_in(&book, []);
     write(&ran).call(&ctx, "{}").await.unwrap();
-    assert_eq!(book.take(), ["begun", "done"]);
+    assert_eq!(book.take(), ["started", "done"]);
     reader().call(&ctx, "{}").await.unwrap();
     assert!(book.take().is_empty());
 }
@@ -216,7 +216,7 @@ async fn calls_that_start_together_are_recorded_in_one_batch_in_the_proposed_ord
     let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
     assert_eq!(names, ["w", "r", "x", "w"]);
     let mut batches = book.take();
-    assert_eq!(batches.remove(0), "open begun open record open begun");
+    assert_eq!(batches.remove(0), "open started open record open started");
     batches.sort();
     assert_eq!(batches, ["done record", "done record", "record"]);
     let held: Vec<String> = ctx
@@ -241,7 +241,7 @@ async fn a_call_that_was_opened_but_did_not_run_had_no_effect() {
         call.text().await.unwrap(),
         "The call was cancelled. The tool was not run."
     );
-    assert_eq!(book.take(), ["open begun", "failed record"]);
+    assert_eq!(book.take(), ["open started", "failed record"]);
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
@@ -257,7 +257,7 @@ async fn a_dropped_call_is_closed_as_interrupted() {
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
     ctx.turn().journal().tasks().wait().await;
-    assert_eq!(book.take(), ["open begun", "unknown record"]);
+    assert_eq!(book.take(), ["open started", "unknown record"]);
     let calls = ctx.records().all::<ToolCall>();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));

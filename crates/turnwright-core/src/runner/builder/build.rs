@@ -27,49 +27,20 @@ impl TurnRunnerBuilder {
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
-        let most_calls = tokio::sync::Semaphore::MAX_PERMITS;
         // A shorter lease would expire before a store has written it.
         let lease = (MIN_LEASE..=Lease::MAX_TERM).contains(&setup.lease);
-        for (field, holds, why) in [
-            (
-                "iteration_limit",
-                setup.iteration_limit > 0,
-                "must not be zero",
-            ),
-            (
-                "max_result_bytes",
-                setup.max_result_bytes > 0,
-                "must not be zero",
-            ),
-            (
-                "parallel_calls",
-                setup.parallel_calls > 0,
-                "must not be zero",
-            ),
-            (
-                "parallel_calls",
-                setup.parallel_calls <= most_calls,
-                "is too large",
-            ),
-            (
-                "stream_capacity",
-                plan.stream_capacity > 0,
-                "must be at least one event",
-            ),
-            (
-                "approval_timeout",
-                setup.approval_timeout != Some(Duration::ZERO),
-                "must not be zero",
-            ),
-            (
-                "store_timeout",
-                !setup.store_timeout.is_zero(),
-                "must not be zero",
-            ),
-            ("lease", lease, "must be from 100 milliseconds to 1 hour"),
-        ] {
-            wrong.check(field, holds, why);
-        }
+        let zero = "must not be zero";
+        wrong.check("iteration_limit", setup.iteration_limit > 0, zero);
+        wrong.check("max_result_bytes", setup.max_result_bytes > 0, zero);
+        wrong.check("parallel_calls", setup.parallel_calls > 0, zero);
+        let fits = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
+        wrong.check("parallel_calls", fits, "is too large");
+        let holds_one = plan.stream_capacity > 0;
+        wrong.check("stream_capacity", holds_one, "must be at least one event");
+        let waits = setup.approval_timeout != Some(Duration::ZERO);
+        wrong.check("approval_timeout", waits, zero);
+        wrong.check("store_timeout", !setup.store_timeout.is_zero(), zero);
+        wrong.check("lease", lease, "must be from 100 milliseconds to 1 hour");
         setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         plan.turn_input.check()?;

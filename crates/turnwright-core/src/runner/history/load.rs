@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::History;
 use super::pages::Pages;
-use super::unfinished::close_unfinished;
+use crate::call::left_open;
 use crate::error::Error;
 use crate::event::Level;
-use crate::record::{Author, Coverage, Record, RecordKind};
+use crate::record::{Author, CallState, Coverage, Record, RecordKind};
 use crate::schema::escape;
 use crate::store::{ConversationId, Position, Store, Stored};
 use crate::tool::context::TurnContext;
@@ -61,7 +61,7 @@ impl History {
         let mut found = pages.all(conversation_id, &standing).await?;
         found.extend(self.timeline(ctx, conversation_id, pages).await?);
         found.sort_by_key(|one| one.position);
-        close_unfinished(&mut found, pages, conversation_id).await?;
+        close_open_calls(&mut found, pages, conversation_id).await?;
         Ok(found)
     }
 
@@ -284,4 +284,60 @@ async fn opening(
         )
         .await?;
     Ok(found)
+}
+
+/// Closes loaded calls without a result: their process died, or they are still running elsewhere. The ledger tells which of them
+/// may have taken effect. Does not change the store.
+async fn close_open_calls(
+    found: &mut [Stored],
+    pages: &Pages<'_>,
+    conversation_id: &ConversationId,
+) -> Result<(), Error> {
+    let is_open = |one: &&Stored| matches!(&one.record, Record::ToolCall(call) if call.is_open());
+    let Some(first) = found.iter().find(is_open).map(|one| one.position) else {
+        return Ok(());
+    };
+    let started = started_since(first, pages, conversation_id).await?;
+    let damaged = pages.damaged.lock();
+    // A damaged ledger entry may belong to any of them.
+    let doubtful = damaged
+        .iter()
+        .any(|record| record.kind == Some(RecordKind::Ledger));
+    for one in found {
+        if let Record::ToolCall(call) = &mut one.record
+            && call.is_open()
+        {
+            let settled = left_open(doubtful || started.contains(call.id()));
+            *call = Arc::clone(call).closed(settled);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the calls from a position on that started and did not end. The ledger entry of a call is never written before its
+/// record.
+async fn started_since(
+    first: Position,
+    pages: &Pages<'_>,
+    conversation_id: &ConversationId,
+) -> Result<HashSet<String>, Error> {
+    let mut started = HashSet::new();
+    pages
+        .read_back(
+            conversation_id,
+            &[RecordKind::Ledger],
+            None,
+            |page, place| {
+                for one in page {
+                    if let Record::Ledger(entry) = &one.record
+                        && matches!(entry.state, CallState::Started | CallState::Unknown)
+                    {
+                        started.insert(entry.tool_call.to_owned());
+                    }
+                }
+                place.is_some_and(|place| place >= first)
+            },
+        )
+        .await?;
+    Ok(started)
 }

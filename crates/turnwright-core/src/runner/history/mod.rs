@@ -2,7 +2,6 @@
 
 mod load;
 mod pages;
-mod unfinished;
 
 #[cfg(test)]
 mod tests;

@@ -2,16 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::tool_pattern::ToolPattern;
 use super::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::WeakTurnContext;
-
-type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// The policy that [`rate_limit`] returns.
 ///
@@ -27,7 +26,6 @@ pub struct RateLimit {
     calls: usize,
     per: Duration,
     tools: ToolPattern,
-    clock: Clock,
     recent: Arc<Mutex<VecDeque<Admitted>>>,
 }
 
@@ -70,7 +68,6 @@ pub fn rate_limit(calls: usize, per: Duration) -> RateLimit {
         calls,
         per,
         tools: ToolPattern::new("*"),
-        clock: Arc::new(Instant::now),
         recent: Arc::default(),
     }
 }
@@ -85,17 +82,8 @@ impl RateLimit {
         self
     }
 
-    /// Sets the clock, for tests.
-    ///
-    /// Default: [`Instant::now`].
-    pub fn clock(mut self, now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(now);
-        self
-    }
-
-    /// Returns whether the call may run now, and counts it.
     fn admit(&self, call: &PendingCall<'_>) -> bool {
-        let now = (self.clock)();
+        let now = Instant::now();
         let turn = call.context().turn();
         let mut recent = self.recent.lock();
         let is_over = |one: &Admitted| now.saturating_duration_since(one.at) >= self.per;

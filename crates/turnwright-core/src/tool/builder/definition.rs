@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::MAX_NAME_LEN;
 use crate::error::{Error, ErrorCode};
 use crate::schema::escape;
-use crate::tool::Facts;
+use crate::tool::{Facts, MAX_NAME_LEN};
 
 impl Facts {
     /// Returns what is invalid, field by field.

@@ -15,20 +15,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::definition::ill_defined;
-use super::check::Check;
-use super::context::ToolContext;
-use super::handler::Handler;
+use super::context::{DispatchContext, ToolContext};
+use super::handler::{ContextCheck, Handler};
 use super::into_result::IntoToolResult;
 use super::{Facts, Inner, Tool};
 use crate::error::Error;
-use crate::schema::{IntoSchema, Limits, Schema, SchemaError, Typed};
+use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, Typed};
 use crate::state::{State, StateType};
 use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::reconcile::Reconcile;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-pub(crate) const MAX_NAME_LEN: usize = 64;
 
 /// Builds a [`Tool`]. See [`Tool::typed`] and [`Tool::dynamic`].
 ///
@@ -53,7 +51,7 @@ pub(crate) const MAX_NAME_LEN: usize = 64;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolBuilder<A> {
     pub(super) facts: Facts,
-    pub(super) schema: Result<Schema, SchemaError>,
+    schema: Result<Schema, SchemaError>,
     output_schema: Option<Result<Schema, SchemaError>>,
     handler: Option<Handler>,
     limits: Option<Limits>,
@@ -331,6 +329,44 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             },
             handler,
         })))
+    }
+}
+
+/// A check for [`ToolBuilder::check`]: an async function of the checked arguments, or of the arguments and the context.
+///
+/// `P` are its parameters, which the compiler infers.
+#[diagnostic::on_unimplemented(
+    message = "this is not a check of a tool",
+    label = "not a check",
+    note = "a check is an `async fn(Value) -> Result<(), Rejection>`; with the context, it is an `async fn(Value, DispatchContext) -> Result<(), Rejection>`"
+)]
+pub trait Check<P> {
+    #[doc(hidden)]
+    fn add_to<A>(self, tool: ToolBuilder<A>, name: String) -> ToolBuilder<A>;
+}
+
+impl<F, Fut> Check<(Value,)> for F
+where
+    F: Fn(Value) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
+{
+    fn add_to<A>(self, mut tool: ToolBuilder<A>, name: String) -> ToolBuilder<A> {
+        tool.schema = tool.schema.map(|schema| schema.external(name, self));
+        tool
+    }
+}
+
+impl<F, Fut> Check<(Value, DispatchContext)> for F
+where
+    F: Fn(Value, DispatchContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
+{
+    fn add_to<A>(self, mut tool: ToolBuilder<A>, name: String) -> ToolBuilder<A> {
+        tool.facts.context_checks.push(ContextCheck {
+            name: name.into(),
+            ask: Arc::new(move |args, ctx| Box::pin(self(args, ctx))),
+        });
+        tool
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::turn::TurnContext;
 use crate::error::ErrorCode;
 use crate::outcome::{Limit, Stop};
 use crate::record::TurnRecord;
@@ -231,32 +230,3 @@ impl Limits {
         self.reached.lock().clone()
     }
 }
-
-/// A call that was taken from the budgets of a turn and its outer turns, until it ends.
-pub(crate) struct CallPermit {
-    turn: TurnContext,
-    /// The number of turns it was taken from, innermost first.
-    pub(crate) depth: usize,
-    /// Whether the handler was started.
-    pub(crate) ran: bool,
-}
-
-impl CallPermit {
-    pub(crate) fn new(turn: TurnContext) -> Self {
-        CallPermit {
-            turn,
-            depth: 0,
-            ran: false,
-        }
-    }
-}
-
-impl Drop for CallPermit {
-    fn drop(&mut self) {
-        for turn in self.turn.and_outer().take(self.depth) {
-            turn.limits().end_call(self.ran);
-        }
-    }
-}
-
-debug_fields!(CallPermit { ran });

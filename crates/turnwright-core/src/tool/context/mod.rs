@@ -24,7 +24,6 @@ pub(crate) use turn::WeakTurnContext;
 pub use turn_records::TurnRecords;
 
 pub(crate) use journal::Mark;
-pub(crate) use limits::{CallPermit, ReportedRequest};
+pub(crate) use limits::ReportedRequest;
 pub(crate) use outer::Outer;
-pub(crate) use signal::Decision;
 pub(crate) use wiring::{Setup, TurnParts};

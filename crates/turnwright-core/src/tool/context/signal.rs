@@ -197,11 +197,8 @@ pub struct ProposedAnswer {
     message: Option<Arc<Message>>,
 }
 
-/// The decision of a layer.
-pub(crate) enum Decision {
-    Accepted,
-    Rejected { reason: String },
-}
+/// The decision of a layer. An error has the reason of a rejection.
+pub(crate) type Decision = Result<(), String>;
 
 /// The proposal of an iteration.
 struct Proposal {
@@ -235,7 +232,7 @@ impl ProposedAnswer {
     /// # Errors
     /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
     pub fn accept(self) -> Result<(), Error> {
-        self.decide(Decision::Accepted)
+        self.decide(Ok(()))
     }
 
     /// Rejects the answer. The model reads the reason and answers again.
@@ -243,8 +240,7 @@ impl ProposedAnswer {
     /// # Errors
     /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
     pub fn reject(self, reason: impl Into<String>) -> Result<(), Error> {
-        let reason = reason.into();
-        self.decide(Decision::Rejected { reason })
+        self.decide(Err(reason.into()))
     }
 
     fn decide(self, decision: Decision) -> Result<(), Error> {

@@ -67,10 +67,13 @@ impl ToolRegistry {
     pub(crate) fn register_or(&self, tool: Tool, advice: &str) -> Result<(), Error> {
         let name = Arc::clone(tool.shared_name());
         let added = self.change(|tools| {
-            let is_free = !tools.has(&name);
+            let is_free = !tools.entries.contains_key(&name);
             is_free.then(|| Arc::make_mut(tools).put(tool))
         });
-        added.map(drop).ok_or_else(|| clash(&name, advice))
+        let message = || format!("a tool named `{name}` is already registered: {advice}");
+        added
+            .map(drop)
+            .ok_or_else(|| Error::new(ErrorCode::TOOL_ALREADY_REGISTERED, message()))
     }
 
     /// Adds a tool, or replaces the one with the same name and returns it. A hidden name stays hidden.
@@ -107,8 +110,8 @@ impl ToolRegistry {
     /// does not add again. The other one is used again.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
         self.change(|tools| {
-            let is_there = tools.has(name);
-            is_there.then(|| Arc::make_mut(tools).take(name))
+            tools.get(name)?;
+            Some(Arc::make_mut(tools).take(name))
         })?
     }
 
@@ -132,13 +135,13 @@ impl ToolRegistry {
     /// Returns whether there is a tool with this name, hidden or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.0.borrow().has(name)
+        self.0.borrow().get(name).is_some()
     }
 
     /// Returns the number of tools, including hidden ones.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.borrow().len()
+        self.0.borrow().entries.len()
     }
 
     /// Returns whether there are no tools.
@@ -199,8 +202,10 @@ impl ToolRegistry {
     /// Hides a tool from the model. It can still be called. Returns `false` if there is no such tool.
     pub fn hide(&self, name: &str) -> bool {
         let hidden = self.change(|tools| {
-            let is_there = tools.has(name);
-            is_there.then(|| Arc::make_mut(tools).hide(name))
+            tools.get(name)?;
+            let entry = Arc::make_mut(tools).entries.get_mut(name)?;
+            entry.hidden = true;
+            Some(())
         });
         hidden.is_some()
     }
@@ -360,13 +365,6 @@ impl ToolRegistry {
     fn now(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.borrow())
     }
-}
-
-fn clash(name: &str, advice: &str) -> Error {
-    Error::new(
-        ErrorCode::TOOL_ALREADY_REGISTERED,
-        format!("a tool named `{name}` is already registered: {advice}"),
-    )
 }
 
 impl fmt::Debug for ToolRegistry {

@@ -17,18 +17,18 @@ use crate::tool::Tool;
 /// Tools by name, in order.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
-    entries: IndexMap<Arc<str>, Entry, RandomState>,
+    pub(super) entries: IndexMap<Arc<str>, Entry, RandomState>,
     /// Names whose artifact tool other code has removed or replaced. It is not added again.
     declined: HashSet<Arc<str>, RandomState>,
 }
 
 /// What has a name. At least one of the tools is there.
 #[derive(Clone, Default)]
-struct Entry {
+pub(super) struct Entry {
     /// Used instead of the other tool while it is there. So what the framework adds never removes what other code has added.
     artifact_tool: Option<Tool>,
     tool: Option<Tool>,
-    hidden: bool,
+    pub(super) hidden: bool,
 }
 
 impl Entry {
@@ -42,14 +42,6 @@ impl Snapshot {
         self.entries.get(name)?.used()
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.entries.values().filter_map(Entry::used)
     }
@@ -61,12 +53,6 @@ impl Snapshot {
 
     pub(super) fn is_hidden(&self, name: &str) -> bool {
         self.entries.get(name).is_some_and(|entry| entry.hidden)
-    }
-
-    pub(super) fn hide(&mut self, name: &str) {
-        if let Some(entry) = self.entries.get_mut(name) {
-            entry.hidden = true;
-        }
     }
 
     /// Shows a hidden tool as the last one.

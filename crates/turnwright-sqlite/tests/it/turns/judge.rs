@@ -354,7 +354,7 @@ impl Judge {
             });
             lines.map(|item| item.life).collect::<BTreeSet<u32>>()
         };
-        let begun = of("try", |state| state == "begun");
+        let begun = of("try", |state| state == "started");
         let ended = of("ack", |state| state == "done");
         begun
             .iter()

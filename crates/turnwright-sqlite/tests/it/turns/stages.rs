@@ -67,7 +67,7 @@ pub(crate) const STAGES: &[Stage] = &[
     Stage::Answered,
     Stage::BeforeAnswered,
     Stage::AfterAnswered,
-    // The batch that records `begun`.
+    // The batch that records `started`.
     Stage::BeforeBegun,
     Stage::AfterBegun,
     // The handler: its start event, before and after its effect, its end event.

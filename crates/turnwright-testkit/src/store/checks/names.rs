@@ -41,7 +41,7 @@ pub(super) async fn ids(chat: Chat) -> Outcome {
         chat.note(id, &format!("of {id}")).await?;
     }
     for id in &entries {
-        chat.put(ledger(id, "begun")?).await?;
+        chat.put(ledger(id, "started")?).await?;
     }
     let of = |kind| Query::all().kind(kind);
     let found = chat.ids(&of(RecordKind::Memory)).await?;
@@ -123,7 +123,7 @@ pub(super) async fn prefixes(chat: Chat) -> Outcome {
 pub(super) async fn nul(chat: Chat) -> Outcome {
     let plain = chat.other("a");
     plain.note("x", "plain").await?;
-    plain.put(ledger("k", "begun")?).await?;
+    plain.put(ledger("k", "started")?).await?;
     let with = chat.other("a\0b");
     if with.note("x", "with").await.is_ok() {
         with.has_texts("the texts in a conversation with a NUL", ["with"])

@@ -322,7 +322,7 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
             ledger(),
             "/state",
             json!("secret"),
-            "state: expected one of `begun`, `done`, `failed`, `unknown`",
+            "state: expected one of `started`, `done`, `failed`, `unknown`",
         ),
         (
             Kind::Ledger,

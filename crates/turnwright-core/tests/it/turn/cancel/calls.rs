@@ -217,7 +217,7 @@ fn only_a_dead_process_leaves_a_call_open_in_the_ledger() {
     let outcome = runtime().block_on(turn.outcome());
     assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
     runtime().block_on(async {
-        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "begun")]);
+        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "started")]);
         for record in store.records(&ConversationId::new("c")).await.unwrap() {
             match record {
                 Record::ToolCall(call) => assert!(!call.is_complete()),

@@ -186,7 +186,7 @@ impl Scene {
                 assert!(call.is_complete(), "{way:?}: {} was left open", call.tool());
             }
             if let Record::Ledger(entry) = record {
-                assert_ne!(entry.state.as_str(), "begun", "{way:?}: {}", entry.tool);
+                assert_ne!(entry.state.as_str(), "started", "{way:?}: {}", entry.tool);
             }
         }
         if let Some(outcome) = outcome {

@@ -45,7 +45,7 @@ fn a_writing_call_is_unknown_and_not_run_again() {
     let first = world.runner(&calls("pay")).tool(pay).build().unwrap();
     world.die(&first, &reached);
     process().block_on(async {
-        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "started")]);
         let model = answers();
         let pay = world.acting("pay").build();
         let second = world.runner(&model).tool(pay).build().unwrap();

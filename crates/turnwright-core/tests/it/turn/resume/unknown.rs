@@ -155,7 +155,7 @@ fn a_panicking_reconciler_fails_the_turn_and_the_next_one_closes_the_call() {
         let outcome = second.resume(TURN).await.unwrap().await;
         let error = outcome.error().unwrap();
         assert!(error.message().contains("on purpose"), "{error}");
-        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "started")]);
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
@@ -177,7 +177,7 @@ fn a_turn_cancelled_during_reconciliation_leaves_the_call_unknown() {
         opened(&gates).await;
         turn.cancel().unwrap();
         assert_eq!(turn.await.status.as_str(), "aborted");
-        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "started")]);
         // The operator is asked again and can still answer.
         let turn = runner(&answers()).resume(TURN).await.unwrap();
         let gates = turn.gates();

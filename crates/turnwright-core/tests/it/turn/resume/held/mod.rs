@@ -148,7 +148,7 @@ async fn a_process_that_lost_the_turn_writes_and_starts_nothing_more() {
         .await
         .unwrap();
     assert_eq!(now.revision, revision, "it has written");
-    assert_eq!(world.ledger().await, [("slow".to_owned(), "begun")]);
+    assert_eq!(world.ledger().await, [("slow".to_owned(), "started")]);
     assert_eq!(world.state().await, ("running", 1));
 }
 
@@ -275,7 +275,7 @@ async fn calls_that_a_turn_could_not_close_are_closed_by_the_next_one() {
     let runner = runner.unwrap();
     assert_eq!(code_of(&runner.run(go_input()).await), "E_STORE_ERROR");
     assert_eq!(world.state().await, ("failed", 1));
-    assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+    assert_eq!(world.ledger().await, [("pay".to_owned(), "started")]);
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);

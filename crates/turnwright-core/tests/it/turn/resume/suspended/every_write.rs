@@ -125,7 +125,7 @@ async fn judge(world: &World, what: &str) {
     for line in &ledger {
         let ran = runs.iter().filter(|key| *key == line.id()).count();
         assert!(ran <= 1, "{what}: ran {ran} times");
-        assert_ne!(line.state.as_str(), "begun", "{what}");
+        assert_ne!(line.state.as_str(), "started", "{what}");
     }
     for call in world.calls().await {
         assert!(call.is_complete(), "{what}: {} was left open", call.tool());
