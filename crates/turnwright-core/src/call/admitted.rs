@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::approval_gate::{Why, ask};
+use super::approval_gate::ask;
 use super::checked::Checked;
 use super::guard::{CallGuard, cancelled};
 use super::proposed::Call;
@@ -77,12 +77,8 @@ impl Call<Checked> {
                     sources,
                     by_another,
                 } => {
-                    let why = Why {
-                        reason,
-                        sources: &sources,
-                        by_another,
-                    };
-                    match ask(&checked.pending(), level, why).await {
+                    let why = (reason.as_str(), sources.as_slice());
+                    match ask(&checked.pending(), level, why, by_another).await {
                         Ok(None) => return Ok(checked.admitted()),
                         Err(reason) => {
                             let for_model = format!(

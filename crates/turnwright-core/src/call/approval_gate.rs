@@ -24,25 +24,27 @@ use crate::turn::Asked;
 
 /// Opens a gate for exactly this call, tool and arguments. The first answer counts: of the approver at the level whose policy
 /// requires approval, or of an external caller at the gate. No answer means no.
-pub(super) async fn ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Decided {
-    let asked = try_ask(call, level, why).await;
+pub(super) async fn ask(
+    call: &PendingCall<'_>,
+    level: usize,
+    why: (&str, &[TaintSource]),
+    by_another: bool,
+) -> Decided {
+    let asked = try_ask(call, level, why, by_another).await;
     asked.unwrap_or_else(|error| denied(error.model_text()))
-}
-
-/// Why a policy requires approval.
-pub(super) struct Why<'r> {
-    pub(super) reason: String,
-    pub(super) sources: &'r [TaintSource],
-    /// Whether another principal than the one of the turn must approve.
-    pub(super) by_another: bool,
 }
 
 /// The edited arguments, if any, of an approved call, or why it was denied.
 pub(super) type Decided = Result<Option<Value>, String>;
 
-async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<Decided, Error> {
+async fn try_ask(
+    call: &PendingCall<'_>,
+    level: usize,
+    why: (&str, &[TaintSource]),
+    by_another: bool,
+) -> Result<Decided, Error> {
     let turn = call.ctx.turn();
-    let not_by = if why.by_another {
+    let not_by = if by_another {
         turn.principals_from(level)
     } else {
         Some(Vec::new())
@@ -123,7 +125,7 @@ fn denied(reason: &str) -> Decided {
 fn question(
     call: &PendingCall<'_>,
     level: usize,
-    why: Why<'_>,
+    (reason, sources): (&str, &[TaintSource]),
     not_by: Vec<Principal>,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
     let turn = call.ctx.turn();
@@ -146,8 +148,8 @@ fn question(
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
-        reason: why.reason,
-        sources: why.sources.to_vec(),
+        reason: reason.to_owned(),
+        sources: sources.to_vec(),
         not_by,
         expires_in: setup
             .approval_timeout

@@ -10,6 +10,7 @@ use super::proposed::Call;
 use super::results::through_hooks;
 use super::run::Ran;
 use crate::deadline::{TimeLimit, within};
+use crate::ids::CALL_ID_LEN;
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::task::OnDrop;
 use crate::tool::ToolOutput;
@@ -33,7 +34,7 @@ pub(super) fn not_approved() -> Settled {
     Settled::refusal(text)
 }
 
-/// The calls that a turn left open.
+/// The open calls of a turn that ended without closing them.
 #[derive(Default)]
 pub(crate) struct OpenCalls {
     /// In order.
@@ -95,23 +96,23 @@ impl OpenCalls {
 }
 
 impl DispatchContext {
-    /// Closes the calls that a turn left open: reconciles those that may have taken effect, and runs the others to completion.
-    pub(crate) async fn settle_open_calls(&self, left: OpenCalls) {
+    /// Closes the open calls of a resumed turn: reconciles those that may have taken effect, and runs the others to completion.
+    pub(crate) async fn settle_open_calls(&self, open: OpenCalls) {
         let OpenCalls {
             calls, mut started, ..
-        } = left;
+        } = open;
         let calls = calls.into_iter().map(|call| {
             let entry = started.shift_remove(call.id());
             (Some(call), entry)
         });
-        let mut left: Vec<_> = calls.collect();
+        let mut open: Vec<_> = calls.collect();
         // Calls without a record have a ledger entry too.
         let mut unrecorded: Vec<_> = started.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
-        left.extend(unrecorded.into_iter().map(|entry| (None, Some(entry))));
+        open.extend(unrecorded.into_iter().map(|entry| (None, Some(entry))));
         let activity = self.turn().gates().activity();
         let waits = activity.wait_for_calls();
-        let findings = left.iter().map(async |(_, entry)| match entry {
+        let findings = open.iter().map(async |(_, entry)| match entry {
             Some(entry) => self.reconcile(entry).await,
             // It had not started, or it is read-only.
             None => Finding::NotDone,
@@ -125,7 +126,7 @@ impl DispatchContext {
         }
         std::mem::forget(interrupted);
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
-        for ((call, entry), finding) in left.into_iter().zip(findings) {
+        for ((call, entry), finding) in open.into_iter().zip(findings) {
             let proposed = call.as_ref().and_then(|call| Call::again(self, call));
             match (finding, proposed, call, entry) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
@@ -230,8 +231,8 @@ impl DispatchContext {
 impl Call {
     /// Recreates the call of a record, with the same ids. `None` if the record was not created by the call path.
     fn again(ctx: &DispatchContext, record: &Arc<ToolCall>) -> Option<Self> {
+        let is_own = record.ordinal().is_some() && record.id().len() == CALL_ID_LEN;
         // It was part of a complete response.
-        let again = || Call::of(ctx.clone(), Arc::clone(record), true);
-        record.ordinal().map(|_| again())
+        is_own.then(|| Call::of(ctx.clone(), Arc::clone(record), true))
     }
 }

@@ -67,13 +67,11 @@ pub struct TurnGate {
     pub(crate) kind: GateKind,
     pub(crate) question: Arc<Value>,
     pub(crate) schema: Option<Schema>,
-    /// The JSON of the schema.
-    pub(crate) document: Option<Arc<Value>>,
     pub(crate) timeout: Option<Duration>,
     /// How long a process waits here if `timeout` is `None`. It is not stored: a suspended turn waits without limit.
     pub(crate) process_timeout: Option<Duration>,
     /// Whether the turn must not be suspended while it waits here.
-    pub(crate) keeps_in_process: bool,
+    pub(crate) keep_in_process: bool,
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
@@ -108,10 +106,9 @@ impl TurnGate {
                 kind: kind.into(),
                 question: Arc::new(Value::Null),
                 schema: None,
-                document: None,
                 timeout: None,
                 process_timeout: None,
-                keeps_in_process: false,
+                keep_in_process: false,
                 accepts: None,
             },
             schema: None,
@@ -153,7 +150,7 @@ impl TurnGateBuilder {
     /// Does not suspend the turn while a handler waits here, because the answer is needed in this process. Without it, the turn may
     /// be suspended while the handler of a read-only tool waits; the handler then runs again.
     pub fn keep_in_process(mut self) -> Self {
-        self.gate.keeps_in_process = true;
+        self.gate.keep_in_process = true;
         self
     }
 
@@ -175,7 +172,6 @@ impl TurnGateBuilder {
                     plain,
                     "must not have external checks: a gate does not run them",
                 );
-                gate.document = Some(Arc::new(schema.document().clone()));
                 gate.schema = Some(schema);
             }
             Some(Err(error)) => wrong.check("schema", false, &error.to_string()),

@@ -7,11 +7,14 @@ use sha2::{Digest as _, Sha256};
 use crate::ascii::Ascii;
 
 /// The id of a call.
-pub(crate) type Id = Ascii<10>;
+pub(crate) type Id = Ascii<CALL_ID_LEN>;
 
 /// 32 characters that cannot be confused with each other. Ten of them encode 50 bits.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: u32 = 10;
+
+/// The length of a call id.
+pub(crate) const CALL_ID_LEN: usize = LENGTH as usize;
 const BITS: u32 = LENGTH * 5;
 const MASK: u64 = (1 << BITS) - 1;
 
@@ -56,7 +59,7 @@ fn scatter(mut number: u64) -> u64 {
 }
 
 fn spell(number: u64) -> Id {
-    let mut letters = [b'0'; LENGTH as usize];
+    let mut letters = [b'0'; CALL_ID_LEN];
     for (place, letter) in letters.iter_mut().rev().enumerate() {
         // Five bits are always an index into the 32 characters.
         *letter = ALPHABET

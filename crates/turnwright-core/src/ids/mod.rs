@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use uuid::{Builder, Uuid};
 
-pub(crate) use call::{CallIds, Id};
+pub(crate) use call::{CALL_ID_LEN, CallIds, Id};
 
 /// Returns a new id: a UUID version 7, greater than all ids that this process generated before.
 #[must_use]

@@ -7,42 +7,18 @@
 
 use std::sync::Arc;
 
-use super::run_loop::{EndedBy, TurnLoop, run_pipeline, until_cancelled};
-use crate::answer::AnswerFormat;
+use super::run_loop::{EndedBy, Retries, TurnLoop, run_pipeline, until_cancelled};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::record::{Message, Record};
 use crate::schema::escape;
-use crate::tool::context::{DispatchContext, Signal, TurnContext};
+use crate::tool::context::{DispatchContext, Signal};
 
 /// Maximum length of a reason in the error of a turn.
 const MAX_REASON: usize = 500;
 
-/// How often the model may answer again.
-pub(super) struct Retries {
-    /// After an answer that does not match its type.
-    invalid: u32,
-    /// After an answer that a layer rejected.
-    rejected: u32,
-}
-
-impl Retries {
-    pub(super) fn of(turn: &TurnContext) -> Self {
-        Retries {
-            invalid: turn.answer_format().map_or(0, AnswerFormat::max_retries),
-            rejected: turn.setup().answer_retries,
-        }
-    }
-}
-
-/// A rejected answer, and why.
-struct Rejection {
-    answer: Option<Arc<Message>>,
-    /// The text for the model.
-    text: String,
-    /// The error of the turn if there is no retry left.
-    error: Error,
-}
+/// The text for the model about a rejected answer, and the error of the turn if there is no retry left.
+type Rejection = (String, Error);
 
 impl TurnLoop<'_> {
     /// Accepts the answer of this iteration, or rejects it and lets the model try again.
@@ -53,7 +29,7 @@ impl TurnLoop<'_> {
     ) -> Result<(), EndedBy> {
         let answer = self.turn.last_answer();
         if let Some(rejection) = self.mismatch(&answer).await? {
-            return self.reject(rejection, &mut retries.invalid).await;
+            return self.reject(&answer, rejection, &mut retries.invalid).await;
         }
         if self.turn.setup().auto_ack {
             return self.accept(ctx).await;
@@ -69,8 +45,8 @@ impl TurnLoop<'_> {
                 Ok(())
             }
             (None, Some(Err(reason))) => {
-                let rejection = rejected_by_layer(answer, &reason);
-                self.reject(rejection, &mut retries.rejected).await
+                let rejection = rejected_by_layer(&reason);
+                self.reject(&answer, rejection, &mut retries.rejected).await
             }
             _ => self.accept(ctx).await,
         }
@@ -83,13 +59,10 @@ impl TurnLoop<'_> {
         };
         let text = answer.as_ref().map_or("", |answer| answer.text());
         let checked = until_cancelled(self.turn, format.check(text)).await?;
-        Ok(checked.err().map(|error| Rejection {
-            answer: answer.clone(),
-            text: format!(
-                "{}\nFix this and answer again with only the JSON object.",
-                error.model_text()
-            ),
-            error,
+        Ok(checked.err().map(|error| {
+            let wrong = error.model_text();
+            let text = format!("{wrong}\nFix this and answer again with only the JSON object.");
+            (text, error)
         }))
     }
 
@@ -103,13 +76,13 @@ impl TurnLoop<'_> {
     }
 
     /// Stores why an answer was rejected. Fails the turn if there is no retry left.
-    async fn reject(&self, rejection: Rejection, left: &mut u32) -> Result<(), EndedBy> {
-        let Rejection {
-            answer,
-            text,
-            error,
-        } = rejection;
-        let id = id_of(&answer);
+    async fn reject(
+        &self,
+        answer: &Option<Arc<Message>>,
+        (text, error): Rejection,
+        left: &mut u32,
+    ) -> Result<(), EndedBy> {
+        let id = id_of(answer);
         let message = Message::framework(text.as_str()).build()?;
         let mut records = vec![Record::from(message)];
         // In one batch, so that a resumed turn does not accept the rejected answer.
@@ -131,15 +104,12 @@ impl TurnLoop<'_> {
     }
 }
 
-fn rejected_by_layer(answer: Option<Arc<Message>>, reason: &str) -> Rejection {
+fn rejected_by_layer(reason: &str) -> Rejection {
     let shown = escape(reason, MAX_REASON);
     let message =
         format!("the answer was rejected and no retry is left: {shown} (see `answer_retries`)");
-    Rejection {
-        answer,
-        text: format!("Your answer was rejected: {reason}\nAnswer again."),
-        error: Error::new(ErrorCode::ANSWER_REJECTED, message),
-    }
+    let text = format!("Your answer was rejected: {reason}\nAnswer again.");
+    (text, Error::new(ErrorCode::ANSWER_REJECTED, message))
 }
 
 fn id_of(answer: &Option<Arc<Message>>) -> Option<Arc<str>> {

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use super::follow::Follower;
 use super::resume::unknown;
-use super::stored_turn::StoredTurn;
+use super::stored_turn::{StoredTurn, interrupted};
 use super::turn::{Controls, Turn};
 use super::turn_runner::TurnRunner;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::gate::Gates;
 use crate::record::TurnState;
-use crate::schema::escape;
 use crate::storage::{Storage, TurnKey};
 use crate::store::ConversationId;
-use crate::task::OnDrop;
 use crate::tool::context::TurnContext;
 
 impl TurnRunner {
@@ -101,29 +99,6 @@ pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
     attached.gates = Some(Gates::new(turn.gates().clone()));
     attached.format = turn.shared_answer_format();
     Some(attached)
-}
-
-pub(super) fn interrupted(turn_id: &str) -> Error {
-    let id = escape(turn_id, 80);
-    let message = format!(
-        "the turn `{id}` was interrupted: its process is gone. Continue it with `runner.resume(…)`"
-    );
-    Error::new(ErrorCode::TURN_INTERRUPTED, message)
-}
-
-/// Lists a turn until the returned guard is dropped, which ends the turn: also if its task is dropped before its end, because the
-/// runtime is shut down. A turn without a conversation is not listed.
-pub(super) fn run_until_dropped(turn: TurnContext) -> OnDrop<impl Fn()> {
-    let conversation = turn.conversation_id().shared();
-    let key = (conversation, Arc::clone(turn.shared_id()));
-    if turn.record_store().is_some() {
-        let live = turn.storage().live_turns();
-        live.add(key.clone(), &turn.erased());
-    }
-    OnDrop(move || {
-        turn.end();
-        turn.storage().live_turns().remove(&key, &turn.erased());
-    })
 }
 
 /// Returns the turn with this id that runs in this process on this storage. If there are several, all but the holder of the lease are

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::input::{ResumeInput, TurnInput};
+use super::run_loop::Resumed;
 use super::stored_turn::{replay_record, status};
 use super::turn::Turn;
 use super::turn_runner::TurnRunner;
@@ -24,18 +25,6 @@ use crate::store::{
 use crate::telemetry;
 use crate::tool::context::TurnContext;
 use crate::turn::in_time;
-
-/// The state of a resumed turn.
-pub(crate) struct Resumed {
-    /// The calls that it left open.
-    pub(crate) left: OpenCalls,
-    /// Whether it had its answer, but ended before that was recorded.
-    pub(crate) answered: bool,
-    /// The step in which it waited, if it can continue there.
-    pub(crate) step: Option<Step>,
-    /// Whether its last message was proposed as its answer and not decided on.
-    pub(crate) proposed: bool,
-}
 
 impl TurnRunner {
     /// Resumes a turn where it was interrupted: because its process died, or because of a failure, a limit or a cancellation. Any
@@ -191,7 +180,7 @@ impl TurnContext {
         self.resume_settings(&found.turn);
         self.limits().resume(&found.turn);
         self.journal().reject(found.turn.rejected.iter().cloned());
-        let (left, step) = self.load_own(&**store, &found).await?;
+        let (open_calls, step) = self.load_own(&**store, &found).await?;
         let step = match found.turn.state {
             TurnState::Suspended => found.turn.step.map(Step),
             _ => step,
@@ -210,7 +199,7 @@ impl TurnContext {
             self.records().store(message).await?;
         }
         Ok(ControlFlow::Continue(Resumed {
-            left,
+            open_calls,
             answered,
             step,
             proposed,
@@ -268,7 +257,7 @@ impl TurnContext {
         }
     }
 
-    /// Loads what the turn stored. Returns the calls that it left open, and the step in which it waited, if it stored nothing
+    /// Loads what the turn stored. Returns the calls that are open, and the step in which it waited, if it stored nothing
     /// after it reached a gate there.
     async fn load_own(
         &self,
@@ -277,11 +266,13 @@ impl TurnContext {
     ) -> Result<(OpenCalls, Option<Step>), Error> {
         let loaded = self.read(store, &found.own()).await?;
         self.warn_of(&loaded.damaged);
-        let mut left = OpenCalls::default();
+        let mut open_calls = OpenCalls::default();
         let (mut own, mut step, mut summary) = (Vec::new(), None, None);
         for record in loaded.into_records() {
             match record {
-                Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_entry(line),
+                Record::Ledger(entry) if *entry.turn_id == *self.turn_id() => {
+                    open_calls.add_entry(entry)
+                }
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);
                     if gate.answer().is_none() {
@@ -293,7 +284,7 @@ impl TurnContext {
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
                     match &record {
-                        Record::ToolCall(call) => left.add_call(call),
+                        Record::ToolCall(call) => open_calls.add_call(call),
                         Record::Retrievable(found) if found.covers().is_some() => {
                             summary = Some(Arc::clone(found));
                         }
@@ -310,9 +301,9 @@ impl TurnContext {
             // The turn was compacted. Of the history, only what the summary does not cover is loaded.
             self.journal().cover(&summary);
         }
-        self.journal().count_calls_from(left.next_ordinal());
+        self.journal().count_calls_from(open_calls.next_ordinal());
         self.report_to_outer_call();
-        Ok((left, step))
+        Ok((open_calls, step))
     }
 }
 

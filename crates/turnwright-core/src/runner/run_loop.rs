@@ -11,14 +11,14 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::answers::Retries;
-use super::resume::Resumed;
-use super::turn_runner::Plan;
+use super::history::History;
+use crate::answer::AnswerFormat;
 use crate::artifact_tools::{ArtifactToolSet, SharedArtifactTools};
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
+use crate::dispatch::Executor;
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::event::EventKind;
+use crate::event::{EventBus, EventKind};
 use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::pipeline::{Broken, Pipeline};
@@ -26,7 +26,35 @@ use crate::record::Message;
 use crate::task::OnDrop;
 use crate::telemetry::{self, ModelSpan};
 use crate::text::panic_text;
-use crate::tool::context::{DispatchContext, Signal, TurnContext};
+use crate::tool::context::{DispatchContext, Setup, Signal, TurnContext};
+use crate::tool::registry::ToolRegistry;
+
+/// The configuration of a runner.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) executor: Arc<dyn Executor>,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) tools: ToolRegistry,
+    pub(crate) history: History,
+    pub(crate) turn_input: Pipeline<TurnContext>,
+    pub(crate) turn_output: Pipeline<TurnContext>,
+    pub(crate) dispatch_input: Pipeline<DispatchContext>,
+    pub(crate) dispatch_output: Pipeline<DispatchContext>,
+    pub(crate) events: EventBus,
+    pub(crate) stream_capacity: usize,
+}
+
+/// The state of a resumed turn.
+pub(crate) struct Resumed {
+    /// The calls that it left open.
+    pub(crate) open_calls: OpenCalls,
+    /// Whether it had its answer, but ended before that was recorded.
+    pub(crate) answered: bool,
+    /// The step in which it waited, if it can continue there.
+    pub(crate) step: Option<Step>,
+    /// Whether its last message was proposed as its answer and not decided on.
+    pub(crate) proposed: bool,
+}
 
 /// Runs a turn to its end, whatever happens in it.
 pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begin: Start) -> TurnOutcome {
@@ -128,7 +156,9 @@ impl From<Option<Resumed>> for FirstIteration {
     fn from(resumed: Option<Resumed>) -> Self {
         match resumed {
             Some(resumed) if resumed.proposed || resumed.answered => FirstIteration::Decide,
-            Some(resumed) if !resumed.left.is_empty() => FirstIteration::Settle(resumed.left),
+            Some(resumed) if !resumed.open_calls.is_empty() => {
+                FirstIteration::Settle(resumed.open_calls)
+            }
             Some(resumed) if resumed.step.is_some_and(Step::is_output) => FirstIteration::Output,
             _ => FirstIteration::Execute,
         }
@@ -212,6 +242,23 @@ pub(super) async fn until_cancelled<T>(
 fn cancelled() -> EndedBy {
     let reason = "the turn was cancelled".to_owned();
     TurnStatus::Aborted { reason }.into()
+}
+
+/// How often the model may answer again.
+pub(super) struct Retries {
+    /// After an answer that does not match its type.
+    pub(super) invalid: u32,
+    /// After an answer that a layer rejected.
+    pub(super) rejected: u32,
+}
+
+impl Retries {
+    pub(super) fn of(turn: &TurnContext) -> Self {
+        Retries {
+            invalid: turn.answer_format().map_or(0, AnswerFormat::max_retries),
+            rejected: turn.setup().answer_retries,
+        }
+    }
 }
 
 pub(super) struct TurnLoop<'t> {
@@ -378,7 +425,7 @@ impl TurnLoop<'_> {
     async fn announce_last(&self, iteration: u32) -> Result<(), EndedBy> {
         let setup = self.turn.setup();
         let is_last = iteration == setup.iteration_limit && iteration > 1;
-        if !is_last || !setup.announces_last_iteration {
+        if !is_last || !setup.announce_last_iteration {
             return Ok(());
         }
         let text = "This is the last step of this turn. Do not call tools. Answer with the information you have.";

@@ -11,6 +11,7 @@ use crate::record::{
     EndReason, GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord,
     TurnState,
 };
+use crate::schema::escape;
 use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, TurnPlace, observe_lease,
 };
@@ -235,4 +236,12 @@ pub(super) fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus
         },
         _ => TurnStatus::Failed(error),
     }
+}
+
+pub(super) fn interrupted(turn_id: &str) -> Error {
+    let id = escape(turn_id, 80);
+    let message = format!(
+        "the turn `{id}` was interrupted: its process is gone. Continue it with `runner.resume(…)`"
+    );
+    Error::new(ErrorCode::TURN_INTERRUPTED, message)
 }

@@ -4,25 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attach::run_until_dropped;
-use super::history::History;
 use super::input::TurnInput;
-use super::run_loop::{Start, drive};
+use super::run_loop::{Plan, Start, drive};
 use super::turn::{Controls, Turn};
 use crate::cancel::Cancellation;
-use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventBus, EventHub, EventKind, Observer, RunnerEvents, TurnStream};
+use crate::event::{EventHub, EventKind, Observer, RunnerEvents, TurnStream};
 use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
-use crate::pipeline::Pipeline;
 use crate::schema::Typed;
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
+use crate::task::OnDrop;
 use crate::telemetry::TurnSpan;
-use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
+use crate::tool::context::{Outer, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
 
 /// Runs turns with an executor. Cheap to clone. Any number of turns can run concurrently.
@@ -48,21 +45,6 @@ pub struct TurnRunner(Arc<Plan>);
 
 /// How many events a reader of all turns may lag behind.
 const RUNNER_EVENTS: usize = 4_096;
-
-/// The configuration of a runner.
-#[derive(Clone)]
-pub(crate) struct Plan {
-    pub(crate) executor: Arc<dyn Executor>,
-    pub(crate) setup: Arc<Setup>,
-    pub(crate) tools: ToolRegistry,
-    pub(crate) history: History,
-    pub(crate) turn_input: Pipeline<TurnContext>,
-    pub(crate) turn_output: Pipeline<TurnContext>,
-    pub(crate) dispatch_input: Pipeline<DispatchContext>,
-    pub(crate) dispatch_output: Pipeline<DispatchContext>,
-    pub(crate) events: EventBus,
-    pub(crate) stream_capacity: usize,
-}
 
 impl TurnRunner {
     pub(crate) fn new(plan: Plan) -> Self {
@@ -318,6 +300,21 @@ impl TurnRunner {
             runtime: None,
         })
     }
+}
+
+/// Lists a turn until the returned guard is dropped, which ends the turn: also if its task is dropped before its end, because the
+/// runtime is shut down. A turn without a conversation is not listed.
+fn run_until_dropped(turn: TurnContext) -> OnDrop<impl Fn()> {
+    let conversation = turn.conversation_id().shared();
+    let key = (conversation, Arc::clone(turn.shared_id()));
+    if turn.record_store().is_some() {
+        let live = turn.storage().live_turns();
+        live.add(key.clone(), &turn.erased());
+    }
+    OnDrop(move || {
+        turn.end();
+        turn.storage().live_turns().remove(&key, &turn.erased());
+    })
 }
 
 impl fmt::Debug for TurnRunner {

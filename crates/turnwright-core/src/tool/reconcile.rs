@@ -74,12 +74,6 @@ impl UnknownCall {
         &self.entry.tool
     }
 
-    /// Returns the fingerprint of the tool when it ran.
-    #[must_use]
-    pub fn fingerprint(&self) -> &str {
-        &self.entry.fingerprint
-    }
-
     /// Returns the arguments that it ran with.
     #[must_use]
     pub fn args(&self) -> &Value {

@@ -82,7 +82,8 @@ impl TurnContext {
     /// # Errors
     /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
     pub(crate) async fn store_media_of(&self, record: Record) -> Result<Record, Error> {
-        if !has_unstored(&record) || !self.stores_media() {
+        let mut media = record.media().iter();
+        if !media.any(|media| media.unspooled().is_some()) || !self.stores_media() {
             return Ok(record);
         }
         let media = record.media().to_vec();
@@ -99,9 +100,7 @@ impl TurnContext {
     /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
     pub(crate) async fn store_media_in(&self, changes: &mut [Change]) -> Result<(), Error> {
         for change in changes {
-            if let Change::Put(record) = change
-                && has_unstored(record)
-            {
+            if let Change::Put(record) = change {
                 *record = self.store_media_of(record.clone()).await?;
             }
         }
@@ -112,11 +111,4 @@ impl TurnContext {
         let store = self.record_store();
         self.spool().can_reopen() && store.is_some_and(|store| store.is_persistent())
     }
-}
-
-fn has_unstored(record: &Record) -> bool {
-    record
-        .media()
-        .iter()
-        .any(|media| media.unspooled().is_some())
 }

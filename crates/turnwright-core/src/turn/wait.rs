@@ -130,12 +130,13 @@ impl TurnContext {
         let gate = Arc::new(gate);
         let recorded = self.gates().recorded();
         let opened_before = recorded.opened_at(&id, &gate, tool_call.as_deref());
+        let schema = gate.schema.as_ref();
         let shown = Arc::new(OpenGate {
             id,
             kind: gate.kind.clone(),
             tool_call,
             question: Arc::clone(&gate.question),
-            schema: gate.document.clone(),
+            schema: schema.map(|schema| Arc::new(schema.document().clone())),
             opened_at: opened_before.unwrap_or_else(SystemTime::now),
         });
         let (receiver, received) = oneshot::channel();

@@ -165,7 +165,7 @@ async fn a_panicking_filter_fails_the_turn_and_changes_nothing() {
             let into = Arc::clone(&into);
             async move {
                 let went = next.run().await;
-                *into.lock() = ctx.tools().len();
+                *into.lock() = ctx.tools().all().len();
                 went
             }
         })

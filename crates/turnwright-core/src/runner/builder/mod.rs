@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::History;
-use super::turn_runner::Plan;
+use super::run_loop::Plan;
 use crate::artifact::ArtifactLimits;
 use crate::artifact_tools::ArtifactToolPolicy;
 use crate::dispatch::Executor;
@@ -422,7 +422,7 @@ impl TurnRunnerBuilder {
     ///
     /// Default: `false`.
     pub fn announce_last_iteration(mut self, yes: bool) -> Self {
-        self.setup().announces_last_iteration = yes;
+        self.setup().announce_last_iteration = yes;
         self
     }
 

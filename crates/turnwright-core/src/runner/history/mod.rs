@@ -110,7 +110,8 @@ impl History {
     /// Sets how many records one query requests. Zero counts as one.
     ///
     /// Default: 256.
-    pub fn page_size(mut self, records: usize) -> Self {
+    #[cfg(test)]
+    fn page_size(mut self, records: usize) -> Self {
         self.page_size = records.max(1);
         self
     }

@@ -43,7 +43,7 @@ pub use crate::record::GateAnswer;
 pub use no_exfiltration::{NoExfiltration, no_exfiltration};
 pub use once_per_turn::once_per_turn;
 pub use quarantine::quarantine;
-pub use rate_limit::{RateLimit, rate_limit};
+pub use rate_limit::rate_limit;
 pub use review::Review;
 
 pub(crate) use tool_pattern::ToolPattern;

@@ -12,20 +12,11 @@ use super::tool_pattern::ToolPattern;
 use super::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::WeakTurnContext;
 
-/// The policy that [`rate_limit`] returns.
-///
-/// ```
-/// use std::time::Duration;
-/// use turnwright_core::tool::approval::rate_limit;
-///
-/// let policy = rate_limit(2, Duration::from_secs(1)).tools("search__*");
-/// ```
 #[derive(Clone)]
-#[must_use = "a policy does nothing until a runner has it"]
-pub struct RateLimit {
+struct RateLimit {
+    tools: ToolPattern,
     calls: usize,
     per: Duration,
-    tools: ToolPattern,
     recent: Arc<Mutex<VecDeque<Admitted>>>,
 }
 
@@ -47,8 +38,9 @@ impl Admitted {
     }
 }
 
-/// Denies calls when `calls` calls were allowed within the last `per`. It counts the calls of all turns of the runner, and of clones
-/// of the policy. Artifact tools do not count.
+/// Denies calls of these tools when `calls` calls of them were allowed within the last `per`. The pattern names tools or a
+/// [source](crate::tool::ToolBuilder::source); `*` matches any characters. It counts the calls of all turns of the runner, and of
+/// clones of the policy. Artifact tools do not count.
 ///
 /// The count is in memory: another process counts for itself. For limits of a turn, see [`Budget`](crate::Budget).
 ///
@@ -59,29 +51,20 @@ impl Admitted {
 ///
 /// # let executor = |_: DispatchContext| async { Ok(()) };
 /// let runner = turnwright_core::runner(executor)
-///     .policy(rate_limit(10, Duration::from_secs(60)).tools("search__*"))
+///     .policy(rate_limit("search__*", 10, Duration::from_secs(60)))
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-pub fn rate_limit(calls: usize, per: Duration) -> RateLimit {
+pub fn rate_limit(tools: &str, calls: usize, per: Duration) -> impl ApprovalPolicy + Clone + use<> {
     RateLimit {
+        tools: ToolPattern::new(tools),
         calls,
         per,
-        tools: ToolPattern::new("*"),
         recent: Arc::default(),
     }
 }
 
 impl RateLimit {
-    /// Limits only these tools, together. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches any
-    /// characters.
-    ///
-    /// Default: all tools.
-    pub fn tools(mut self, pattern: impl Into<String>) -> Self {
-        self.tools = ToolPattern::new(pattern);
-        self
-    }
-
     fn admit(&self, call: &PendingCall<'_>) -> bool {
         let now = Instant::now();
         let turn = call.context().turn();
@@ -119,5 +102,3 @@ impl ApprovalPolicy for RateLimit {
         ))
     }
 }
-
-debug_fields!(RateLimit { calls, per, tools });

@@ -178,7 +178,7 @@ impl ToolContext {
     /// See [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
-        let read_only = self.tool().effects() == Effects::ReadOnly && !gate.keeps_in_process;
+        let read_only = self.tool().effects() == Effects::ReadOnly && !gate.keep_in_process;
         let waiter = Waiter::Handler { read_only };
         let call = Some(self.id().into());
         self.turn().wait_for_call(gate, call, waiter).await

@@ -20,8 +20,7 @@ pub enum Signal {
 
 impl Signal {
     /// Returns the name used in events.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Signal::Ack => "ack",
             Signal::Nack => "nack",

@@ -21,7 +21,7 @@ use crate::gate::TurnGates;
 use crate::lease::TurnLease;
 use crate::outcome::TurnOutcome;
 use crate::principal::Principal;
-use crate::record::{Exposure, Record, RecordKind, ResponseRef, ToolCall};
+use crate::record::{Exposure, Record, RecordKind, ResponseRef, ToolCall, TurnState};
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -328,7 +328,7 @@ impl TurnContext {
         self.0.gates.end();
         // The last event was already emitted, unless the runtime was shut down during the turn.
         self.hub().end(|| EventKind::TurnEnd {
-            status: crate::record::TurnState::Aborted,
+            status: TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
             message: Some("the turn was aborted: the runtime was shut down".to_owned()),
             blocked_by: None,

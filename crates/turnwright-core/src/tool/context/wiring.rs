@@ -168,7 +168,7 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
-    pub(crate) announces_last_iteration: bool,
+    pub(crate) announce_last_iteration: bool,
     /// Whether the answer of an executor counts immediately.
     pub(crate) auto_ack: bool,
     /// How many times the model is asked again after a rejected answer.
@@ -226,7 +226,7 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
-            announces_last_iteration: false,
+            announce_last_iteration: false,
             auto_ack: true,
             answer_retries: 3,
             artifact_tools: Some(ArtifactToolPolicy::Stable),

@@ -138,18 +138,6 @@ impl ToolRegistry {
         self.0.borrow().get(name).is_some()
     }
 
-    /// Returns the number of tools, including hidden ones.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.borrow().entries.len()
-    }
-
-    /// Returns whether there are no tools.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns a snapshot of all tools, in registration order.
     #[must_use]
     pub fn all(&self) -> Vec<Tool> {
@@ -301,7 +289,7 @@ impl ToolRegistry {
     /// let ctx = DispatchContext::standalone();
     /// registry.bind_context(&ctx);
     /// ctx.ack()?;
-    /// assert!(registry.is_empty());
+    /// assert!(registry.all().is_empty());
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
     pub fn bind_context(&self, ctx: &DispatchContext) -> AckHook {

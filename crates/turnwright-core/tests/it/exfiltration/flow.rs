@@ -386,7 +386,7 @@ fn once_per_turn_counts_calls_before_a_resume_and_begins_again_in_the_next_turn(
 
 #[tokio::test(start_paused = true)]
 async fn the_rate_limit_follows_the_clock() {
-    let limit = rate_limit(2, Duration::from_secs(60)).tools("p*");
+    let limit = rate_limit("p*", 2, Duration::from_secs(60));
     let (one, other) = (dispatch(limit.clone()), dispatch(limit));
     let ran = async |ctx: &DispatchContext, name: &str| !ctx.call(name, "{}").await.is_error();
     assert!(ran(&one, "post").await);
@@ -408,7 +408,7 @@ async fn the_rate_limit_counts_calls_of_turns_that_have_equal_ids() {
         Ok(())
     })
     .tool(returning("post", "posted").build().unwrap())
-    .policy(rate_limit(2, Duration::from_secs(3_600)))
+    .policy(rate_limit("*", 2, Duration::from_secs(3_600)))
     .storage(Storage::memory())
     .build()
     .unwrap();
@@ -420,7 +420,7 @@ async fn the_rate_limit_counts_calls_of_turns_that_have_equal_ids() {
     assert_eq!(texts, ["ran", "ran", "denied"]);
 
     // Contexts without a runner, as a server of tools makes them, one per call.
-    let context = dispatch_builder(rate_limit(2, Duration::from_secs(3_600)));
+    let context = dispatch_builder(rate_limit("*", 2, Duration::from_secs(3_600)));
     let context = context.conversation("c").turn_id("turn-1");
     let ran = async || !context.clone().build().call("post", "{}").await.is_error();
     assert_eq!([ran().await, ran().await, ran().await], [true, true, false]);

@@ -154,8 +154,8 @@ proptest! {
                 let hidden: Vec<_> = model.0.iter().filter(|tool| tool.3).map(|tool| &tool.0).collect();
                 let shown = super::hidden(registry);
                 prop_assert_eq!(shown.iter().map(Tool::name).collect::<Vec<_>>(), hidden);
-                prop_assert_eq!(registry.len(), registry.visible().len() + shown.len());
-                prop_assert_eq!(registry.len(), model.0.len());
+                prop_assert_eq!(registry.all().len(), registry.visible().len() + shown.len());
+                prop_assert_eq!(registry.all().len(), model.0.len());
             }
         }
     }

@@ -122,6 +122,7 @@ fn a_merge_without_a_policy_fails_on_collision_and_an_empty_merge_is_empty() {
     assert!(
         ToolRegistry::merge([], OnCollision::default())
             .unwrap()
+            .all()
             .is_empty()
     );
     let registry = ToolRegistry::new([plain("b")]).unwrap();
@@ -184,20 +185,20 @@ fn ephemeral_tools_are_removed_on_ack_and_not_on_nack() {
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
     registry.bind_context(&ctx);
-    assert_eq!(registry.len(), 3);
+    assert_eq!(registry.all().len(), 3);
     ctx.ack().unwrap();
-    assert_eq!(registry.len(), 1, "pruned when `ack` returns");
+    assert_eq!(registry.all().len(), 1, "pruned when `ack` returns");
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
     registry.bind_context(&ctx);
     ctx.nack(Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "no"))
         .unwrap();
-    assert_eq!(registry.len(), 3);
+    assert_eq!(registry.all().len(), 3);
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
     registry.bind_context(&ctx).remove();
     ctx.ack().unwrap();
-    assert_eq!(registry.len(), 3, "unbound");
+    assert_eq!(registry.all().len(), 3, "unbound");
 }
 
 #[test]
@@ -247,7 +248,7 @@ fn revealed_tools_are_appended_so_that_the_visible_ones_keep_their_order() {
                     assert!(after.iter().any(|there| there == name));
                     before = after;
                 }
-                assert_eq!(registry.len(), 7);
+                assert_eq!(registry.all().len(), 7);
             }
         }
     }
