@@ -18,7 +18,7 @@
 //!     .handler(|_: Value, _: ToolContext| async { "line\n".repeat(10_000) })
 //!     .build()?;
 //! let ctx = DispatchContext::builder().tools(ToolRegistry::new([report])?).build();
-//! assert!(build_artifact_tools(ctx.turn())?.is_empty());
+//! assert!(build_artifact_tools(ctx.turn())?.all().is_empty());
 //!
 //! ctx.call("report", "{}").await;
 //! assert!(build_artifact_tools(ctx.turn())?.get("artifact_head").is_some());

@@ -197,10 +197,6 @@ struct CheckedCall {
 
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most calls are decided at once, and this lives shortly"
-)]
 enum Progress {
     Decided(Decided),
     /// Waits for an external check, a policy or an approver.

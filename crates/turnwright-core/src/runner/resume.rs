@@ -271,7 +271,7 @@ impl TurnContext {
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(entry) if *entry.turn_id == *self.turn_id() => {
-                    open_calls.add_entry(entry)
+                    open_calls.add_entry(entry);
                 }
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);

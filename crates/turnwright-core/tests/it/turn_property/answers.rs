@@ -28,7 +28,7 @@ fn note_grant(world: &World, call: &str, args: &Value, approval: &GateAnswer) {
     match &approval.decision {
         GateDecision::Approve => world.grant(call, args),
         GateDecision::Edit { args: edited, .. } if args["how"] == "Edited" => {
-            world.grant(call, edited)
+            world.grant(call, edited);
         }
         // Arguments that the tool would reject are not accepted as an answer.
         _ => {}
