@@ -7,9 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::input::TurnInput;
-use super::stored_turn::{
-    StoredTurn, interrupted, replay_closed, replay_opened, replay_record,
-};
+use super::stored_turn::{StoredTurn, interrupted, replay_closed, replay_opened, replay_record};
 use super::turn::{Controls, Turn};
 use super::turn_runner::TurnRunner;
 use crate::error::Error;
