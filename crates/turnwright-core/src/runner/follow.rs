@@ -194,7 +194,7 @@ impl Follower {
             match one.record {
                 Record::Turn(turn) if one.position == place => self.stored.turn = turn,
                 Record::Gate(gate) if *gate.turn_id == *self.stored.turn.id() => {
-                    self.take_gate(gate);
+                    self.take_gate(&gate);
                 }
                 record if own && !record.kind().is_bookkeeping() => self.take_own(record),
                 _ => {}
@@ -202,18 +202,18 @@ impl Follower {
         }
     }
 
-    fn take_gate(&mut self, gate: Arc<GateRecord>) {
+    fn take_gate(&mut self, gate: &Arc<GateRecord>) {
         let gates = &mut self.stored.gates;
         let was_open = gates.iter().any(|known| known.id() == gate.id());
         gates.retain(|known| known.id() != gate.id());
         if gate.state == GateState::Open {
-            gates.push(Arc::clone(&gate));
+            gates.push(Arc::clone(gate));
         }
         // It may have been opened and closed between two queries.
         if !was_open {
-            replay_opened(&self.hub, &gate);
+            replay_opened(&self.hub, gate);
         }
-        replay_closed(&self.hub, &gate);
+        replay_closed(&self.hub, gate);
     }
 
     fn take_own(&mut self, record: Record) {
