@@ -20,11 +20,6 @@ impl Violations {
         }
     }
 
-    /// Adds a message that names its field.
-    pub(crate) fn add(&mut self, why: String) {
-        self.0.push(why);
-    }
-
     /// Checks the length and the characters of a text.
     pub(crate) fn check_text(
         &mut self,

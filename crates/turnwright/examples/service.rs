@@ -19,6 +19,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response, Sse, sse};
 use axum::{Json, Router, routing};
 use futures_util::StreamExt as _;
+use turnwright::store::TurnFilter;
 use turnwright::{Error, Event, State, Turn, approval::always, gate::GateAnswer, prelude::*};
 
 type Runner = extract::State<TurnRunner>;
@@ -75,7 +76,8 @@ async fn follow(user: HeaderMap, runner: Runner, Path((chat, turn)): ChatAnd) ->
 }
 
 async fn approvals(user: HeaderMap, runner: Runner) -> Reply {
-    let waiting = runner.storage().waiting().prefix(conversation(&user, "")?);
+    let filter = TurnFilter::all().prefix(conversation(&user, "")?);
+    let waiting = runner.storage().waiting(&filter);
     Ok(Json(waiting.await.map_err(status)?).into_response())
 }
 
@@ -100,7 +102,7 @@ async fn main() -> Result<(), BoxError> {
         .lease(Duration::from_secs(5))
         .build()?;
     // Turns that the last process left, interrupted or with a recorded approval, continue in the background.
-    for turn in runner.storage().waiting().resumable().await? {
+    for turn in runner.storage().resumable(&TurnFilter::all()).await? {
         drop(runner.resume(&turn).await?);
     }
     let app = Router::new()

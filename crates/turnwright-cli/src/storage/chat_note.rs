@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use turnwright::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
+use turnwright::record::{ConversationInfo, RecordKind};
 use turnwright::store::{ConversationId, StoreError, StoreExt as _};
 
 use super::Storage;
@@ -56,7 +56,7 @@ impl ChatNote {
             Err(error) if error.damaged_record().is_some() => None,
             info => info?,
         };
-        let note = info.and_then(|info| info.data().get(DATA).cloned());
+        let note = info.and_then(|info| info.data.get(DATA).cloned());
         Ok(note.and_then(|note| serde_json::from_value(note).ok()))
     }
 
@@ -72,7 +72,7 @@ impl ChatNote {
             let (kind, id) = (RecordKind::ConversationInfo, ConversationInfo::ID);
             store.delete(conversation_id, kind, id).await?;
         }
-        let change = |info: ConversationInfoBuilder| info.data(DATA, note.clone());
+        let change = |info: ConversationInfo| info.data(DATA, note.clone());
         store
             .update_conversation_info(conversation_id, change)
             .await?;

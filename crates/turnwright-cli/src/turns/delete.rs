@@ -291,16 +291,15 @@ async fn delete_bytes(
         .kind(RecordKind::Message);
     for conversation_id in all_conversations(storage).await? {
         let mut pages = storage.store.pages(&conversation_id, query.clone());
-        while let Some(stored) = pages.next().await {
-            match stored {
-                Ok(stored) => {
-                    for id in stored.record.spool_ids() {
-                        spooled.remove(id);
-                    }
-                }
+        while let Some(page) = pages.next().await? {
+            if !page.damaged.is_empty() {
                 // It may name any of them: the sweep decides.
-                Err(error) if error.damaged_record().is_some() => return Ok(0),
-                Err(error) => return Err(error.into()),
+                return Ok(0);
+            }
+            for record in page.into_records() {
+                for id in record.spool_ids() {
+                    spooled.remove(id);
+                }
             }
         }
     }

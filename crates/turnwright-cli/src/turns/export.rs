@@ -125,35 +125,35 @@ impl Export {
         query: Query,
     ) -> anyhow::Result<()> {
         let mut pages = storage.store.pages(conversation_id, query);
-        while let Some(stored) = pages.next().await {
-            let record = match stored {
-                Ok(stored) => stored.record,
-                Err(error) => {
-                    let Some(damaged) = error.damaged_record() else {
-                        return Err(error.into());
-                    };
-                    self.write(&damaged::to_value(damaged))?;
-                    let damaged = (conversation_id.clone(), damaged.clone());
-                    self.damaged.push(damaged);
-                    continue;
-                }
-            };
-            // Leases are not part of the conversation.
-            if record.kind() == RecordKind::Lease
-                || (self.turn_alone && record.kind() == RecordKind::ConversationInfo)
-            {
-                continue;
+        while let Some(page) = pages.next().await? {
+            for damaged in &page.damaged {
+                self.write(&damaged::to_value(damaged))?;
+                let damaged = (conversation_id.clone(), damaged.clone());
+                self.damaged.push(damaged);
             }
-            let mut value = record.to_value()?;
-            if self.with_results {
-                self.insert_bytes(&record, &mut value).await;
+            for record in page.into_records() {
+                self.write_record(record).await?;
             }
-            self.write(&value)?;
-            self.records += 1;
-            if self.file.is_some() && self.records.is_multiple_of(PROGRESS) {
-                let records = plural(self.records, "record");
-                self.screen.busy(&format!("exported {records}"));
-            }
+        }
+        Ok(())
+    }
+
+    async fn write_record(&mut self, record: Record) -> anyhow::Result<()> {
+        // Leases are not part of the conversation.
+        if record.kind() == RecordKind::Lease
+            || (self.turn_alone && record.kind() == RecordKind::ConversationInfo)
+        {
+            return Ok(());
+        }
+        let mut value = record.to_value()?;
+        if self.with_results {
+            self.insert_bytes(&record, &mut value).await;
+        }
+        self.write(&value)?;
+        self.records += 1;
+        if self.file.is_some() && self.records.is_multiple_of(PROGRESS) {
+            let records = plural(self.records, "record");
+            self.screen.busy(&format!("exported {records}"));
         }
         Ok(())
     }

@@ -130,7 +130,7 @@ impl Found {
             match stored.record {
                 Record::Lease(record) => lease = Some(record),
                 Record::ConversationInfo(info) if info.id() == ConversationInfo::ID => {
-                    title = info.title().map(str::to_owned);
+                    title = info.title.clone();
                 }
                 Record::Turn(turn) => {
                     positions.push(stored.position);

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorCode};
 use crate::event::{TextKind, TextRef};
 use crate::ids::{Id, new_id};
-use crate::record::{Message, ProviderState, Record, ResponseRef, Thought, TimelineRecord};
+use crate::record::{
+    Message, OfResponse, ProviderState, Record, RecordBuilder, ResponseRef, Thought, TimelineRecord,
+};
 use crate::tool::context::{DispatchContext, TurnContext};
 use crate::usage::{ModelRequest, ModelUsage};
 
@@ -105,40 +107,20 @@ pub struct TextWriter<R> {
 }
 
 /// A record that can be written in pieces. Public only as a bound: this module is private.
-pub trait WrittenRecord: TimelineRecord {
-    /// Builds the record.
-    ///
-    /// # Errors
-    /// Returns an error if the record is invalid.
-    fn build(
-        id: &str,
-        text: String,
-        response: Option<ResponseRef>,
-        state: Option<ProviderState>,
-    ) -> Result<Arc<Self>, Error>;
+pub trait WrittenRecord: TimelineRecord + OfResponse {
+    /// Starts the record with this text.
+    fn of_text(text: String) -> RecordBuilder<Self>;
 }
 
 impl WrittenRecord for Message {
-    fn build(
-        id: &str,
-        text: String,
-        response: Option<ResponseRef>,
-        state: Option<ProviderState>,
-    ) -> Result<Arc<Self>, Error> {
-        let message = Message::assistant(text).id(id);
-        message.of_response(response, state).build()
+    fn of_text(text: String) -> RecordBuilder<Self> {
+        Message::assistant(text)
     }
 }
 
 impl WrittenRecord for Thought {
-    fn build(
-        id: &str,
-        text: String,
-        response: Option<ResponseRef>,
-        state: Option<ProviderState>,
-    ) -> Result<Arc<Self>, Error> {
-        let thought = Thought::new(text).id(id);
-        thought.of_response(response, state).build()
+    fn of_text(text: String) -> RecordBuilder<Self> {
+        Thought::new(text)
     }
 }
 
@@ -215,7 +197,9 @@ impl<R: WrittenRecord> TextWriter<R> {
         besides: impl FnOnce(&TurnContext, &str) -> Option<Record>,
     ) -> Result<Arc<R>, Error> {
         let text = self.turn.hub().close_text(&self.text);
-        let record = R::build(&self.text.id, text, self.response.take(), self.state.take())?;
+        let record = R::of_text(text).id(&*self.text.id);
+        let record = record.of_response(self.response.take(), self.state.take());
+        let record = record.build()?;
         let mut records = vec![Arc::clone(&record).into_record()];
         records.extend(besides(&self.turn, &self.text.id));
         self.turn.write(records).await?;

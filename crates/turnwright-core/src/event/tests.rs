@@ -290,7 +290,7 @@ fn records_have_the_fields_of_their_schema_and_nothing_internal() {
         Arc::new(turn).into(),
         Arc::new(gate).into(),
         Arc::new(lease).into(),
-        ConversationInfo::new()
+        ConversationInfo::default()
             .title("Rome")
             .data("key", 1)
             .build()

@@ -19,21 +19,3 @@ fn ids_are_of_version_7_and_grow_across_threads() {
     }
     assert_eq!(all.len(), 8_000);
 }
-
-#[test]
-fn ids_grow_even_if_the_clock_goes_back() {
-    let mut ids = Ids {
-        millis: 0,
-        last: 0,
-        random: [0; STOCK],
-        used: STOCK,
-    };
-    let times = [5, 5, 4, 6, 6, 1];
-    let made: Vec<u128> = times
-        .iter()
-        .map(|at| ids.next(*at).unwrap().as_u128())
-        .collect();
-    assert!(made.is_sorted_by(|one, next| one < next));
-    let millis: Vec<u128> = made.iter().map(|id| id >> 80).collect();
-    assert_eq!(millis, [5, 5, 5, 6, 6, 6]);
-}

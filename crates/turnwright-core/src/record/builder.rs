@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::stored::Stored;
+use super::{ProviderState, ResponseRef};
 use crate::artifact::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
@@ -41,6 +42,12 @@ pub trait Stamped: Body {
 
     /// Validates what is required of a new record only.
     fn check_new(&self, _wrong: &mut Violations) {}
+}
+
+/// A record that can be part of a model response. Public only as a bound: this module is private.
+pub trait OfResponse: Stamped {
+    /// Returns the response that it belongs to, and the state that the provider expects back.
+    fn origin(&mut self) -> (&mut Option<ResponseRef>, &mut Option<ProviderState>);
 }
 
 /// Adds the id and the times to a record.
@@ -134,5 +141,29 @@ impl<R: Stamped> RecordBuilder<R> {
         self.0.check(&mut wrong);
         wrong.finish(R::INVALID, R::NAME)?;
         Ok(Arc::new(self.0))
+    }
+}
+
+impl<R: OfResponse> RecordBuilder<R> {
+    pub(crate) fn of_response(
+        mut self,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Self {
+        let origin = self.0.origin();
+        (*origin.0, *origin.1) = (response, state);
+        self
+    }
+
+    /// Sets the model response that it belongs to. All records of a response share it.
+    pub fn response(mut self, response: ResponseRef) -> Self {
+        *self.0.origin().0 = Some(response);
+        self
+    }
+
+    /// Sets the state that the provider expects back.
+    pub fn provider_state(mut self, state: ProviderState) -> Self {
+        *self.0.origin().1 = Some(state);
+        self
     }
 }

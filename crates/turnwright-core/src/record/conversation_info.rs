@@ -16,82 +16,56 @@ use crate::validate::Violations;
 
 stored! {
     StoredInfo as "ConversationInfo";
-    /// Title, owner, labels and program data of a conversation. At most one for each conversation. Immutable.
+    /// Title, owner, labels and program data of a conversation. At most one for each conversation.
     ///
     /// A model never sees it: it is not part of the history, the transcript or the timeline of a turn. It is deleted with the
     /// conversation.
     ///
-    /// [`ConversationInfo::new`] returns a builder, which validates all fields:
-    ///
-    /// ```
-    /// use turnwright_core::record::ConversationInfo;
-    ///
-    /// let info = ConversationInfo::new()
-    ///     .title("Trip to Rome")
-    ///     .owner("ada")
-    ///     .label("project", "travel")
-    ///     .data("model", "small-1")
-    ///     .build()?;
-    /// assert_eq!(info.title(), Some("Trip to Rome"));
-    /// assert_eq!(info.labels().get("project").map(String::as_str), Some("travel"));
-    ///
-    /// let error = ConversationInfo::new().title("two\nlines").label("", "x").build().unwrap_err();
-    /// assert_eq!(error.message(), "invalid conversation info: title: must not contain control or invisible characters; \
-    ///     the key of a label: must not be empty");
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    ///
-    /// [`Storage::update_conversation_info`](crate::Storage::update_conversation_info) stores it, and
+    /// [`Storage::update_conversation_info`](crate::Storage::update_conversation_info) validates and stores it, and
     /// [`Storage::conversations`](crate::Storage::conversations) lists conversations by owner and labels.
+    ///
+    /// ```
+    /// use turnwright_core::Storage;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let storage = Storage::memory();
+    /// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome").label("stage", "draft")).await?;
+    /// let info = storage.update_conversation_info("chat-1", |mut info| {
+    ///     info.labels.remove("stage");
+    ///     info.data("model", "small-1")
+    /// });
+    /// let info = info.await?;
+    /// assert_eq!(info.title.as_deref(), Some("Trip to Rome"));
+    /// assert!(info.labels.is_empty());
+    ///
+    /// let wrong = storage.update_conversation_info("chat-1", |info| info.title("two\nlines").label("", "x")).await;
+    /// assert_eq!(wrong.unwrap_err().message(), "invalid conversation info: title: must not contain control or invisible \
+    ///     characters; the key of a label: must not be empty");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
     #[derive(Clone, PartialEq)]
+    #[non_exhaustive]
     pub struct ConversationInfo {
-        pub(super) id: Arc<str>,
+        pub(crate) id: Arc<str>,
+        /// The title, for people: one line of at most 256 characters.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub(super) title: Option<String>,
+        pub title: Option<String>,
+        /// The owner, such as the id of a user: at most 256 characters. Only used to list conversations: it protects nothing by
+        /// itself.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub(super) owner: Option<String>,
+        pub owner: Option<String>,
+        /// The labels: at most 64. Keys have at most 64 characters, values at most 256.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        pub(super) labels: BTreeMap<String, String>,
+        pub labels: BTreeMap<String, String>,
+        /// The data of programs, by name: at most 256 KiB as JSON text. It is not encrypted: keep secrets elsewhere.
         #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
-        pub(super) data: Map<String, Value>,
+        pub data: Map<String, Value>,
     }
 }
 
 impl ConversationInfo {
     /// The id of the one that counts for its conversation.
     pub const ID: &str = "info";
-    /// The most characters of a title.
-    pub const MAX_TITLE_CHARS: usize = 256;
-    /// The most characters of an owner.
-    pub const MAX_OWNER_CHARS: usize = 256;
-    /// The most labels.
-    pub const MAX_LABELS: usize = 64;
-    /// The most characters of the key of a label.
-    pub const MAX_LABEL_KEY_CHARS: usize = 64;
-    /// The most characters of the value of a label.
-    pub const MAX_LABEL_VALUE_CHARS: usize = 256;
-    /// The most bytes of the program data as JSON text.
-    pub const MAX_DATA_BYTES: usize = 256 * 1024;
-
-    /// Starts an info without content.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "like the constructors of other records"
-    )]
-    pub fn new() -> ConversationInfoBuilder {
-        ConversationInfoBuilder(ConversationInfo {
-            id: Self::ID.into(),
-            title: None,
-            owner: None,
-            labels: BTreeMap::new(),
-            data: Map::new(),
-        })
-    }
-
-    /// Starts an info with the content of this one.
-    pub fn to_builder(&self) -> ConversationInfoBuilder {
-        ConversationInfoBuilder(self.clone())
-    }
 
     /// Its id among the records of its kind: [`ConversationInfo::ID`].
     #[must_use]
@@ -99,52 +73,68 @@ impl ConversationInfo {
         &self.id
     }
 
-    /// Returns the title, for people.
+    /// Sets the title.
     #[must_use]
-    pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
     }
 
-    /// Returns the owner, such as the id of a user. Only used to list conversations: it protects nothing by itself.
+    /// Sets the owner.
     #[must_use]
-    pub fn owner(&self) -> Option<&str> {
-        self.owner.as_deref()
+    pub fn owner(mut self, owner: impl Into<String>) -> Self {
+        self.owner = Some(owner.into());
+        self
     }
 
-    /// Returns the labels, in the order of their keys.
+    /// Sets a label.
     #[must_use]
-    pub fn labels(&self) -> &BTreeMap<String, String> {
-        &self.labels
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(key.into(), value.into());
+        self
     }
 
-    /// Returns the data of programs, by name.
+    /// Sets a value of your program.
     #[must_use]
-    pub fn data(&self) -> &Map<String, Value> {
-        &self.data
+    pub fn data(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.data.insert(name.into(), value.into());
+        self
+    }
+
+    /// Validates it.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_CONVERSATION_INFO_VALUE`; the error names every wrong field.
+    pub fn build(mut self) -> Result<Arc<Self>, Error> {
+        self.validate()?;
+        Ok(Arc::new(self))
     }
 
     /// Returns whether it has no title, no owner, no labels and no data.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.title.is_none()
             && self.owner.is_none()
             && self.labels.is_empty()
             && self.data.is_empty()
     }
+}
 
-    fn check_data(&self, wrong: &mut Violations) {
-        let mut bytes = 0_usize;
-        for (name, value) in &self.data {
-            bytes += name.len() + value.to_string().len();
-        }
-        if bytes > Self::MAX_DATA_BYTES {
-            let most = Self::MAX_DATA_BYTES;
-            wrong.add(format!(
-                "data: has {bytes} bytes: at most {most} are allowed"
-            ));
+impl Default for ConversationInfo {
+    fn default() -> Self {
+        ConversationInfo {
+            id: Self::ID.into(),
+            title: None,
+            owner: None,
+            labels: BTreeMap::new(),
+            data: Map::new(),
         }
     }
 }
+
+const MAX_CHARS: usize = 256;
+const MAX_LABELS: usize = 64;
+const MAX_KEY_CHARS: usize = 64;
+const MAX_DATA_BYTES: usize = 256 * 1024;
 
 impl Body for ConversationInfo {
     const NAME: &'static str = "conversation info";
@@ -153,27 +143,28 @@ impl Body for ConversationInfo {
     fn check(&mut self, wrong: &mut Violations) {
         wrong.check("id", !self.id.is_empty(), "must not be empty");
         if let Some(title) = &self.title {
-            wrong.check_text("title", title, Self::MAX_TITLE_CHARS, shows_in_text);
+            wrong.check_text("title", title, MAX_CHARS, shows_in_text);
             wrong.check("title", title.chars().any(is_visible), "must not be empty");
         }
         if let Some(owner) = &self.owner {
             wrong.check("owner", !owner.is_empty(), "must not be empty");
-            wrong.check_text("owner", owner, Self::MAX_OWNER_CHARS, is_plain);
+            wrong.check_text("owner", owner, MAX_CHARS, is_plain);
         }
-        if self.labels.len() > Self::MAX_LABELS {
-            let (found, most) = (self.labels.len(), Self::MAX_LABELS);
-            wrong.add(format!(
-                "labels: there are {found}: at most {most} are allowed"
-            ));
-        }
+        let found = self.labels.len();
+        let many = format!("there are {found}: at most {MAX_LABELS} are allowed");
+        wrong.check("labels", found <= MAX_LABELS, &many);
         for (key, value) in &self.labels {
             let field = "the key of a label";
             wrong.check(field, !key.is_empty(), "must not be empty");
-            wrong.check_text(field, key, Self::MAX_LABEL_KEY_CHARS, is_plain);
+            wrong.check_text(field, key, MAX_KEY_CHARS, is_plain);
             let field = "the value of a label";
-            wrong.check_text(field, value, Self::MAX_LABEL_VALUE_CHARS, shows_in_text);
+            wrong.check_text(field, value, MAX_CHARS, shows_in_text);
         }
-        self.check_data(wrong);
+        let data = self.data.iter();
+        let bytes = data.map(|(name, value)| name.len() + value.to_string().len());
+        let bytes: usize = bytes.sum();
+        let much = format!("has {bytes} bytes: at most {MAX_DATA_BYTES} are allowed");
+        wrong.check("data", bytes <= MAX_DATA_BYTES, &much);
     }
 }
 
@@ -193,79 +184,3 @@ fn is_visible(c: char) -> bool {
 
 // Titles and owners are personal.
 debug_fields!(ConversationInfo { id });
-
-/// Builds a [`ConversationInfo`].
-///
-/// ```
-/// use turnwright_core::Storage;
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let storage = Storage::memory();
-/// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome").label("stage", "draft")).await?;
-/// let info = storage.update_conversation_info("chat-1", |info| info.remove_label("stage")).await?;
-/// assert_eq!(info.title(), Some("Trip to Rome"));
-/// assert!(info.labels().is_empty());
-/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a builder does nothing until `build` is called"]
-pub struct ConversationInfoBuilder(ConversationInfo);
-
-impl ConversationInfoBuilder {
-    /// Sets the title: one line of at most 256 characters.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.0.title = Some(title.into());
-        self
-    }
-
-    /// Removes the title, if there is one.
-    pub fn remove_title(mut self) -> Self {
-        self.0.title = None;
-        self
-    }
-
-    /// Sets the owner, such as the id of a user: at most 256 characters.
-    pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.0.owner = Some(owner.into());
-        self
-    }
-
-    /// Removes the owner, if there is one.
-    pub fn remove_owner(mut self) -> Self {
-        self.0.owner = None;
-        self
-    }
-
-    /// Sets a label. Keys have at most 64 characters, values at most 256. At most 64 labels.
-    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.0.labels.insert(key.into(), value.into());
-        self
-    }
-
-    /// Removes a label, if there is one with this key.
-    pub fn remove_label(mut self, key: &str) -> Self {
-        self.0.labels.remove(key);
-        self
-    }
-
-    /// Sets a value of your program. All values together have at most 256 KiB as JSON text. They are not encrypted: keep secrets elsewhere.
-    pub fn data(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.0.data.insert(name.into(), value.into());
-        self
-    }
-
-    /// Removes a value of your program, if there is one with this name.
-    pub fn remove_data(mut self, name: &str) -> Self {
-        self.0.data.remove(name);
-        self
-    }
-
-    /// Builds the record.
-    ///
-    /// # Errors
-    /// `E_INVALID_INITIAL_CONVERSATION_INFO_VALUE`; the error names every wrong field.
-    pub fn build(mut self) -> Result<Arc<ConversationInfo>, Error> {
-        self.0.validate()?;
-        Ok(Arc::new(self.0))
-    }
-}

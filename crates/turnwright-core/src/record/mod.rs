@@ -46,9 +46,10 @@ mod tests;
 
 pub use crate::ids::new_id;
 pub use any::{Record, RecordKind, RecordType, TimelineRecord};
+pub(crate) use builder::OfResponse;
 pub use builder::RecordBuilder;
 pub use byte_resolver::ByteResolver;
-pub use conversation_info::{ConversationInfo, ConversationInfoBuilder};
+pub use conversation_info::ConversationInfo;
 pub use coverage::{Coverage, RecordRef};
 pub use exposure::Exposure;
 pub use gate::{GateRecord, GateState};

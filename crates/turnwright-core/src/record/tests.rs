@@ -294,7 +294,7 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
 
 #[test]
 fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
-    let info = ConversationInfo::new;
+    let info = ConversationInfo::default;
     let labels = (0..65).fold(info(), |info, n| info.label(n.to_string(), ""));
     let unseen = "must not contain control or invisible characters";
     for (builder, expected) in [
@@ -357,7 +357,7 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
 
 #[test]
 fn a_conversation_info_takes_text_of_all_languages_up_to_its_limits() {
-    let labels = (0..64).fold(ConversationInfo::new(), |info, n| {
+    let labels = (0..64).fold(ConversationInfo::default(), |info, n| {
         info.label(n.to_string(), "")
     });
     let info = labels
@@ -366,15 +366,11 @@ fn a_conversation_info_takes_text_of_all_languages_up_to_its_limits() {
         .data("d", json!({ "a": [1.5, null] }))
         .build()
         .unwrap();
-    assert_eq!(info.title(), Some("👨‍👩‍👧 می‌خواهم ❤️"));
-    assert_eq!((info.labels().len(), info.id()), (64, ConversationInfo::ID));
+    assert_eq!(info.title.as_deref(), Some("👨‍👩‍👧 می‌خواهم ❤️"));
+    assert_eq!((info.labels.len(), info.id()), (64, ConversationInfo::ID));
     assert!(!format!("{info:?}").contains('ß'), "{info:?}");
-    let less = info.to_builder().remove_title().remove_owner();
-    let less = less.remove_label("7").remove_data("d").build().unwrap();
-    assert_eq!((less.title(), less.owner()), (None, None));
-    assert_eq!((less.labels().len(), less.data().len()), (63, 0));
-    assert!(!less.is_empty());
-    assert!(ConversationInfo::new().build().unwrap().is_empty());
+    assert!(!info.is_empty());
+    assert!(ConversationInfo::default().build().unwrap().is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::builder::{Body, RecordBuilder, check_stamp, stamped};
+use super::builder::{Body, OfResponse, RecordBuilder, check_stamp, stamped};
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
@@ -82,27 +82,9 @@ impl Thought {
     }
 }
 
-impl RecordBuilder<Thought> {
-    /// Sets the model response that it belongs to and the state that its provider expects back, if known.
-    pub(crate) fn of_response(
-        mut self,
-        response: Option<ResponseRef>,
-        state: Option<ProviderState>,
-    ) -> Self {
-        (self.0.response, self.0.provider_state) = (response, state);
-        self
-    }
-
-    /// Sets the model response that it belongs to.
-    pub fn response(mut self, response: ResponseRef) -> Self {
-        self.0.response = Some(response);
-        self
-    }
-
-    /// Sets the state that the provider expects back.
-    pub fn provider_state(mut self, state: ProviderState) -> Self {
-        self.0.provider_state = Some(state);
-        self
+impl OfResponse for Thought {
+    fn origin(&mut self) -> (&mut Option<ResponseRef>, &mut Option<ProviderState>) {
+        (&mut self.response, &mut self.provider_state)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
-use super::builder::{Body, RecordBuilder, check_stamp, stamped};
+use super::builder::{Body, OfResponse, RecordBuilder, check_stamp, stamped};
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
@@ -475,18 +475,6 @@ impl RecordBuilder<ToolCall> {
         self
     }
 
-    /// Sets the model response that proposed it.
-    pub fn response(mut self, response: ResponseRef) -> Self {
-        self.0.response = Some(response);
-        self
-    }
-
-    /// Sets the state that the provider expects back.
-    pub fn provider_state(mut self, state: ProviderState) -> Self {
-        self.0.provider_state = Some(state);
-        self
-    }
-
     /// Sets the ordinal of the call in its turn.
     pub fn ordinal(mut self, ordinal: u64) -> Self {
         self.0.ordinal = Some(ordinal);
@@ -507,6 +495,12 @@ impl RecordBuilder<ToolCall> {
     pub fn completed_at(mut self, at: SystemTime) -> Self {
         self.0.completed_at = Some(at);
         self
+    }
+}
+
+impl OfResponse for ToolCall {
+    fn origin(&mut self) -> (&mut Option<ResponseRef>, &mut Option<ProviderState>) {
+        (&mut self.response, &mut self.provider_state)
     }
 }
 

@@ -66,7 +66,7 @@ impl TurnRunner {
     /// assert!(outcome.is_suspended());
     ///
     /// // Later, in any process that has the storage:
-    /// let waiting = runner.storage().waiting().await?;
+    /// let waiting = runner.storage().waiting(&turnwright_core::store::TurnFilter::all()).await?;
     /// let turn = runner.answer_gate("chat-1", &waiting[0].gates[0].id, GateAnswer::approve()).await?;
     /// assert_eq!(turn.await.into_answer()?, "paid");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
@@ -80,7 +80,7 @@ impl TurnRunner {
     /// # Cancel safety
     /// If the future is dropped after it was polled once, the answer is still recorded and the turn still continues. So the
     /// request of a client that disconnects leaves no turn behind. If the process dies between the two,
-    /// [`WaitingQuery::resumable`](crate::store::WaitingQuery::resumable) lists the turn.
+    /// [`Storage::resumable`](crate::Storage::resumable) lists the turn.
     #[doc(alias("approve", "hitl", "addToolApprovalResponse"))]
     pub async fn answer_gate(
         &self,

@@ -7,7 +7,7 @@ use super::turn::Turn;
 use super::turn_runner::TurnRunner;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
-use crate::record::{ConversationInfo, ConversationInfoBuilder};
+use crate::record::ConversationInfo;
 use crate::store::StoreError;
 
 /// The turns of one conversation. Each turn starts with the [`History`](super::History) of the earlier ones; by default that is
@@ -74,7 +74,7 @@ impl Conversation {
     /// let mut chat = runner.conversation("chat-1");
     /// chat.say("Hello!").await;
     /// chat.update_info(|info| info.title("Greetings").owner("ada")).await?;
-    /// assert_eq!(chat.info().await?.and_then(|info| info.title().map(str::to_owned)).as_deref(), Some("Greetings"));
+    /// assert_eq!(chat.info().await?.and_then(|info| info.title.clone()).as_deref(), Some("Greetings"));
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
@@ -82,7 +82,7 @@ impl Conversation {
     /// As [`Storage::update_conversation_info`](crate::Storage::update_conversation_info).
     pub async fn update_info(
         &self,
-        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+        change: impl FnMut(ConversationInfo) -> ConversationInfo + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
         let storage = self.runner.storage();
         storage.update_conversation_info(&self.id, change).await

@@ -38,11 +38,11 @@ pub(crate) use live_turns::{LiveTurn, TurnKey};
 
 use self::live_turns::LiveTurns;
 use crate::error::Error;
-use crate::record::{ConversationInfo, ConversationInfoBuilder, GateAnswer};
+use crate::record::{ConversationInfo, GateAnswer};
 use crate::spool::{MemorySpool, Spool};
 use crate::store::{
     ConversationFilter, ConversationId, FoundConversation, MemoryStore, Store, StoreError,
-    StoreExt as _, WaitingQuery, answer_gate,
+    StoreExt as _, TurnFilter, Waiting, answer_gate, waiting,
 };
 use crate::trust::ConversationSecret;
 
@@ -185,20 +185,45 @@ impl Storage {
         answered.await.map(drop)
     }
 
-    /// Lists the turns of all conversations that wait to be answered or resumed, oldest first: suspended turns, running turns that
-    /// wait at an open gate, and turns whose process seems to have died.
+    /// Lists the turns that wait to be answered or resumed, oldest first: suspended turns, running turns that wait at an open gate,
+    /// and turns whose process seems to have died. A page with fewer turns than the filter's limit is the last one.
     ///
     /// ```
-    /// # use turnwright_core::{DispatchContext, Error, Storage, TurnRunner};
-    /// # async fn serve(runner: TurnRunner, storage: Storage) -> Result<(), Error> {
+    /// # use turnwright_core::{Storage, store::{StoreError, TurnFilter}};
+    /// # async fn list(storage: Storage) -> Result<(), StoreError> {
     /// // What Ada has to decide, for a user interface. The rows serialise as JSON.
-    /// let page = storage.waiting().prefix("ada/").limit(50).await?;
+    /// let filter = TurnFilter::all().prefix("ada/").limit(50);
+    /// let page = storage.waiting(&filter).await?;
     /// if let Some(last) = page.last() {
-    ///     let next = storage.waiting().prefix("ada/").after(last.cursor()).limit(50).await?;
+    ///     let next = storage.waiting(&filter.after(last.cursor())).await?;
     /// }
+    /// # Ok(()) }
+    /// ```
     ///
-    /// // When a process starts: continue what a dead process left. A turn that cannot be resumed has the error in its outcome.
-    /// for turn in storage.waiting().resumable().await? {
+    /// # Errors
+    /// See [`Store::find_turns`].
+    pub async fn waiting(&self, filter: &TurnFilter) -> Result<Vec<Waiting>, StoreError> {
+        waiting(&*self.store, filter, false).await
+    }
+
+    /// Lists the turns that can go on, which a process that starts resumes:
+    ///
+    /// - turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not
+    /// - suspended turns with an answer that was not used yet, because the process that was to resume them died
+    ///   ([`WaitingState::AnsweredNotResumed`](crate::store::WaitingState::AnsweredNotResumed)). Others of their gates may be open
+    /// - turns that were suspended before they had started all that could run without an answer
+    /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
+    ///
+    /// Right after a crash the leases of the dead process have not expired: its turns are
+    /// [`WaitingState::Running`](crate::store::WaitingState::Running). [`TurnRunner::resume`](crate::TurnRunner::resume) waits for
+    /// the expiry. For a turn that another process is running the outcome is `E_TURN_HELD`, and that turn is not disturbed. If the
+    /// turn ends meanwhile, the outcome is its own, and it is not resumed.
+    ///
+    /// ```
+    /// # use turnwright_core::{Error, Storage, TurnRunner, store::TurnFilter};
+    /// # async fn serve(runner: TurnRunner, storage: Storage) -> Result<(), Error> {
+    /// // A turn that cannot be resumed has the error in its outcome.
+    /// for turn in storage.resumable(&TurnFilter::all()).await? {
     ///     drop(runner.resume(&turn).await?);
     /// }
     /// # Ok(()) }
@@ -206,8 +231,8 @@ impl Storage {
     ///
     /// # Errors
     /// See [`Store::find_turns`].
-    pub fn waiting(&self) -> WaitingQuery<'_> {
-        WaitingQuery::new(&*self.store)
+    pub async fn resumable(&self, filter: &TurnFilter) -> Result<Vec<Waiting>, StoreError> {
+        waiting(&*self.store, filter, true).await
     }
 
     /// Returns the metadata of a conversation, if it has any.
@@ -237,7 +262,7 @@ impl Storage {
     ///
     /// let found = storage.conversations(&ConversationFilter::all().owner("ada").label("project", "travel")).await?;
     /// assert_eq!(found[0].id.as_str(), "chat-1");
-    /// assert_eq!(found[0].info.as_ref().and_then(|info| info.title()), Some("Trip to Rome"));
+    /// assert_eq!(found[0].info.as_ref().and_then(|info| info.title.as_deref()), Some("Trip to Rome"));
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
@@ -246,7 +271,7 @@ impl Storage {
     pub async fn update_conversation_info(
         &self,
         conversation: impl AsRef<str>,
-        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+        change: impl FnMut(ConversationInfo) -> ConversationInfo + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
         let conversation = ConversationId::new(conversation.as_ref());
         let updated = self.store.update_conversation_info(&conversation, change);

@@ -5,7 +5,8 @@
 //! batch.
 
 use super::Revision;
-use crate::ids::new_uuid;
+use uuid::Uuid;
+
 use crate::record::{Record, RecordKind};
 
 /// Changes to one conversation that are applied together or not at all.
@@ -91,7 +92,7 @@ impl BatchId {
     /// Returns a new UUID version 7.
     #[must_use]
     pub fn random() -> Self {
-        BatchId(new_uuid().as_u128())
+        BatchId(Uuid::now_v7().as_u128())
     }
 }
 

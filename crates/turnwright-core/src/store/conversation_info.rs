@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::{Batch, ConversationId, FoundConversation, Loaded, Store, StoreError, StoreExt as _};
 use crate::error::{Error, ErrorCode};
-use crate::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
+use crate::record::{ConversationInfo, RecordKind};
 use crate::validate::Violations;
 
 /// Implements [`StoreExt::update_conversation_info`](super::StoreExt::update_conversation_info).
 pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
     store: &S,
     conversation: &ConversationId,
-    mut change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+    mut change: impl FnMut(ConversationInfo) -> ConversationInfo + Send,
 ) -> Result<Arc<ConversationInfo>, Error> {
     let mut wrong = Violations::default();
     wrong.check_named_id("conversation", conversation.as_str());
@@ -33,7 +33,7 @@ pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
     match changed {
         Some(changed) => changed,
         // `update` succeeds only after it has called the closure.
-        None => ConversationInfo::new().build(),
+        None => ConversationInfo::default().build(),
     }
 }
 
@@ -41,15 +41,14 @@ pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
 fn changed_info(
     conversation: &ConversationId,
     loaded: &Loaded,
-    change: &mut impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder,
+    change: &mut impl FnMut(ConversationInfo) -> ConversationInfo,
 ) -> Result<(Batch, Arc<ConversationInfo>), Error> {
     let found = FoundConversation::new(conversation.clone(), loaded.clone());
     if let Some(damaged) = found.damaged {
         return Err(StoreError::damaged(damaged).into());
     }
     let stored = found.info.as_deref();
-    let info = change(stored.map_or_else(ConversationInfo::new, ConversationInfo::to_builder));
-    let info = info.build()?;
+    let info = change(stored.cloned().unwrap_or_default()).build()?;
     let batch = match stored {
         Some(stored) if *stored == *info => Batch::new(),
         None if info.is_empty() => Batch::new(),

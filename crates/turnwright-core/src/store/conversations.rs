@@ -23,7 +23,7 @@ use crate::record::{ConversationInfo, Record, RecordKind};
 /// let mut titles = Vec::new();
 /// loop {
 ///     let page = storage.conversations(&filter).await?;
-///     titles.extend(page.iter().filter_map(|found| Some(found.info.as_ref()?.title()?.to_owned())));
+///     titles.extend(page.iter().filter_map(|found| Some(found.info.as_ref()?.title.clone()?)));
 ///     let Some(last) = page.last() else { break };
 ///     filter = filter.after(last.id.clone());
 /// }
@@ -35,9 +35,9 @@ use crate::record::{ConversationInfo, Record, RecordKind};
 pub struct ConversationFilter {
     /// Only conversations whose id begins with this text.
     pub prefix: Option<String>,
-    /// Only conversations of this owner, see [`ConversationInfo::owner`].
+    /// Only conversations of this owner, see [`ConversationInfo::owner`](field@ConversationInfo::owner).
     pub owner: Option<String>,
-    /// Only conversations with all of these labels, each a key and a value, see [`ConversationInfo::labels`].
+    /// Only conversations with all of these labels, each a key and a value, see [`ConversationInfo::labels`](field@ConversationInfo::labels).
     pub labels: Vec<(String, String)>,
     /// Only conversations after this one.
     pub after: Option<ConversationId>,
@@ -92,13 +92,13 @@ impl ConversationFilter {
     pub fn matches(&self, found: &FoundConversation) -> bool {
         let info = found.info.as_deref();
         let has = |(key, value): &(String, String)| {
-            info.is_some_and(|info| info.labels().get(key) == Some(value))
+            info.is_some_and(|info| info.labels.get(key) == Some(value))
         };
         self.includes(&found.id)
             && self
                 .owner
                 .as_deref()
-                .is_none_or(|owner| info.and_then(ConversationInfo::owner) == Some(owner))
+                .is_none_or(|owner| info.and_then(|info| info.owner.as_deref()) == Some(owner))
             && self.labels.iter().all(has)
     }
 
@@ -132,10 +132,10 @@ impl ConversationFilter {
 /// use turnwright_core::store::{ConversationId, FoundConversation, Loaded, Position, Revision, Stored};
 ///
 /// // A store loads `FoundConversation::query()` for each conversation that it lists.
-/// let info = ConversationInfo::new().title("Trip to Rome").build()?;
+/// let info = ConversationInfo::default().title("Trip to Rome").build()?;
 /// let loaded = Loaded::new(vec![Stored::new(Position(1), info.into())], Revision(1), 0);
 /// let found = FoundConversation::new(ConversationId::new("chat-1"), loaded);
-/// assert_eq!(found.info.unwrap().title(), Some("Trip to Rome"));
+/// assert_eq!(found.info.unwrap().title.as_deref(), Some("Trip to Rome"));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]

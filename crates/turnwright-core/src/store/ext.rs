@@ -9,8 +9,8 @@ use super::{
 };
 use crate::error::Error;
 use crate::record::{
-    CallState, ConversationInfo, ConversationInfoBuilder, GateRecord, Lease, LedgerEntry, Memory,
-    Message, Record, RecordKind, RecordType, ToolCall, TurnRecord,
+    CallState, ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, Record,
+    RecordKind, RecordType, ToolCall, TurnRecord,
 };
 
 /// Maximum number of attempts while other writers change the conversation.
@@ -39,9 +39,8 @@ pub(crate) const MAX_TRIES: usize = 100;
 ///
 /// let mut pages = store.pages(&conversation, Query::all());
 /// let mut count = 0;
-/// while let Some(stored) = pages.next().await {
-///     stored?;
-///     count += 1;
+/// while let Some(page) = pages.next().await? {
+///     count += page.records.len();
 /// }
 /// assert_eq!(count, 2);
 /// assert_eq!(store.memories("ada").await?.len(), 2);
@@ -254,7 +253,7 @@ pub trait StoreExt: Store {
     async fn update_conversation_info(
         &self,
         conversation: &(impl AsRef<str> + Sync + ?Sized),
-        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+        change: impl FnMut(ConversationInfo) -> ConversationInfo + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
         super::update_conversation_info(self, &id(conversation), change).await
     }
@@ -274,7 +273,9 @@ pub trait StoreExt: Store {
         Ok(entries)
     }
 
-    /// Returns the records that a query selects, one after the other, loaded in pages.
+    /// Returns the records that a query selects, in pages of the query's limit.
+    ///
+    /// Default: 256 records a page.
     fn pages(&self, conversation: &(impl AsRef<str> + ?Sized), query: Query) -> Pages<'_, Self> {
         Pages::new(self, id(conversation), query)
     }

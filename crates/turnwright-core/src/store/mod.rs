@@ -66,11 +66,11 @@ pub use error::StoreError;
 pub use ext::StoreExt;
 pub use lease_expiry::observe_lease;
 pub use memory::MemoryStore;
-pub(crate) use pages::Pager;
 pub use pages::Pages;
 pub use query::{DamagedRecord, Loaded, Position, Query, Stored};
 pub use turns::{FoundTurn, TurnCursor, TurnFilter};
-pub use waiting::{Waiting, WaitingQuery, WaitingState};
+pub(crate) use waiting::waiting;
+pub use waiting::{Waiting, WaitingState};
 
 pub(crate) use answer_gate::answer_gate;
 pub(crate) use conversation_info::update_conversation_info;

@@ -273,29 +273,6 @@ async fn an_update_without_changes_writes_nothing() {
 }
 
 #[tokio::test]
-async fn pages_respect_their_query_and_size() {
-    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
-    let all = (0..20).map(|n| match n % 2 {
-        0 => note(&n.to_string()),
-        _ => record(RecordKind::Message, &n.to_string(), "x"),
-    });
-    store.put_all(&conversation_id, all).await.unwrap();
-    let query = Query::all()
-        .kind(RecordKind::Memory)
-        .after(Position(3))
-        .limit(5);
-    let mut pages = store.pages(&conversation_id, query).size(2);
-    let mut found = Vec::new();
-    while let Some(stored) = pages.next().await {
-        found.push(stored.unwrap().record.id().to_owned());
-    }
-    assert_eq!(found, ["4", "6", "8", "10", "12"]);
-    assert!(pages.next().await.is_none());
-    let mut none = store.pages(&conversation_id, Query::all().limit(0));
-    assert!(none.next().await.is_none());
-}
-
-#[tokio::test]
 async fn records_are_found_through_a_pointer() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let conversation_id = ConversationId::new("s");

@@ -1,8 +1,5 @@
 //! Turns that wait to be answered or resumed, over all conversations.
 
-use std::fmt;
-use std::future::IntoFuture;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,115 +13,40 @@ use crate::record::{TurnState, is_gone, rfc3339};
 /// The number of turns that are loaded at once.
 const PAGE: usize = 256;
 
-/// Lists the turns that wait to be answered or resumed, oldest first: see [`Storage::waiting`](crate::Storage::waiting).
-///
-/// ```
-/// use turnwright_core::Storage;
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let storage = Storage::memory();
-/// for turn in storage.waiting().prefix("ada/").limit(50).await? {
-///     println!("{}: {} open gates", turn.turn_id, turn.gates.len());
-/// }
-/// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();
-/// ```
-#[must_use = "a query does nothing until it is awaited"]
-pub struct WaitingQuery<'s> {
-    store: &'s dyn Store,
-    filter: TurnFilter,
+/// Lists the turns that a filter selects and that wait to be answered, or can go on.
+pub(crate) async fn waiting(
+    store: &dyn Store,
+    filter: &TurnFilter,
     resumable: bool,
-    limit: usize,
-}
-
-impl<'s> WaitingQuery<'s> {
-    pub(crate) fn new(store: &'s dyn Store) -> Self {
-        WaitingQuery {
-            store,
-            filter: TurnFilter::all()
-                .state(TurnState::Suspended)
-                .state(TurnState::Running),
-            resumable: false,
-            limit: usize::MAX,
+) -> Result<Vec<Waiting>, StoreError> {
+    let most = filter.limit.unwrap_or(usize::MAX);
+    let mut filter = filter.clone().limit(PAGE);
+    if filter.states.is_empty() {
+        filter.states = vec![TurnState::Suspended, TurnState::Running];
+    }
+    let (now, mut waiting) = (SystemTime::now(), Vec::new());
+    while waiting.len() < most {
+        let page = store.find_turns(&filter).await?;
+        let is_last = page.len() < PAGE;
+        filter.after = page.last().map(FoundTurn::cursor);
+        for found in &page {
+            let row = Waiting::new(found, now);
+            let selected = if resumable {
+                let turn = found.turn.as_ref();
+                row.state != WaitingState::Suspended
+                    || turn.is_none_or(|turn| turn.waits_at.is_empty())
+                    || found.open_gates.iter().any(|gate| gate.is_expired(now))
+            } else {
+                row.state != WaitingState::Running || !row.gates.is_empty()
+            };
+            waiting.extend(selected.then_some(row));
+        }
+        if is_last {
+            break;
         }
     }
-
-    /// Selects only turns of conversations whose id begins with this text.
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.filter.prefix = Some(prefix.into());
-        self
-    }
-
-    /// Selects only turns after this one: the [`cursor`](Waiting::cursor) of the last turn of the page before.
-    pub fn after(mut self, cursor: TurnCursor) -> Self {
-        self.filter.after = Some(cursor);
-        self
-    }
-
-    /// Sets the maximum number of turns. A page with fewer is the last one. Default: all.
-    pub fn limit(mut self, most: usize) -> Self {
-        self.limit = most;
-        self
-    }
-
-    /// Selects only turns that can go on, which a process that starts resumes:
-    ///
-    /// - turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not
-    /// - suspended turns with an answer that was not used yet, because the process that was to resume them died
-    ///   ([`WaitingState::AnsweredNotResumed`]). Others of their gates may be open
-    /// - turns that were suspended before they had started all that could run without an answer
-    /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
-    ///
-    /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running the outcome
-    /// is `E_TURN_HELD`, and that turn is not disturbed. If the turn ends meanwhile, the outcome is its own, and it is not resumed.
-    pub fn resumable(mut self) -> Self {
-        self.resumable = true;
-        self
-    }
-
-    async fn list(self) -> Result<Vec<Waiting>, StoreError> {
-        let mut filter = self.filter.limit(PAGE);
-        let (now, mut waiting) = (SystemTime::now(), Vec::new());
-        while waiting.len() < self.limit {
-            let page = self.store.find_turns(&filter).await?;
-            let is_last = page.len() < PAGE;
-            filter.after = page.last().map(FoundTurn::cursor);
-            for found in &page {
-                let row = Waiting::new(found, now);
-                let selected = if self.resumable {
-                    let turn = found.turn.as_ref();
-                    row.state != WaitingState::Suspended
-                        || turn.is_none_or(|turn| turn.waits_at.is_empty())
-                        || found.open_gates.iter().any(|gate| gate.is_expired(now))
-                } else {
-                    row.state != WaitingState::Running || !row.gates.is_empty()
-                };
-                waiting.extend(selected.then_some(row));
-            }
-            if is_last {
-                break;
-            }
-        }
-        waiting.truncate(self.limit);
-        Ok(waiting)
-    }
-}
-
-impl<'s> IntoFuture for WaitingQuery<'s> {
-    type Output = Result<Vec<Waiting>, StoreError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 's>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.list())
-    }
-}
-
-impl fmt::Debug for WaitingQuery<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitingQuery")
-            .field("filter", &self.filter)
-            .finish_non_exhaustive()
-    }
+    waiting.truncate(most);
+    Ok(waiting)
 }
 
 /// A turn that waits to be answered or resumed, with everything that a user interface shows.
@@ -190,21 +112,6 @@ impl Waiting {
                 .map(|gate| OpenGate::from(&**gate))
                 .collect(),
         }
-    }
-
-    /// Returns whether no process runs the turn, because it was suspended.
-    #[must_use]
-    pub fn is_suspended(&self) -> bool {
-        matches!(
-            self.state,
-            WaitingState::Suspended | WaitingState::AnsweredNotResumed
-        )
-    }
-
-    /// Returns whether its process seems to have died. [`TurnRunner::resume`](crate::TurnRunner::resume) finds out, and continues it.
-    #[must_use]
-    pub fn is_interrupted(&self) -> bool {
-        self.state == WaitingState::Interrupted
     }
 
     /// Returns the position of the turn in the list, for the next page.

@@ -82,14 +82,14 @@ impl ModelResponse {
 
 /// An entry and the records it consists of.
 #[derive(Clone, Debug)]
-pub(super) struct Grouped {
-    pub(super) entry: Entry,
-    pub(super) records: Vec<Record>,
+pub(crate) struct Grouped {
+    pub(crate) entry: Entry,
+    pub(crate) records: Vec<Record>,
 }
 
 /// Groups records into entries, in order. The records of one response form one entry. An instruction or memory in between does
 /// not split the response; it follows it.
-pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Grouped> {
+pub(crate) fn group<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Grouped> {
     let mut parts: Vec<Grouped> = Vec::new();
     // The response that the next record may belong to.
     let mut open: Option<usize> = None;

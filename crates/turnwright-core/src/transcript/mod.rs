@@ -48,5 +48,6 @@ mod system_prompt;
 mod tests;
 
 pub use entry::{Entry, ModelResponse};
+pub(crate) use entry::{Grouped, group};
 pub use prompt::{Transcript, Writer};
 pub use system_prompt::{SystemPrompt, indented};

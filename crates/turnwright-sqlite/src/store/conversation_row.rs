@@ -173,14 +173,14 @@ pub(super) fn set_info(
     info: Option<&ConversationInfo>,
 ) -> Result<(), Failure> {
     conn.prepare_cached("UPDATE conversations SET owner = ?2 WHERE conversation = ?1")?
-        .execute(params![key, info.and_then(ConversationInfo::owner)])?;
+        .execute(params![key, info.and_then(|info| info.owner.as_deref())])?;
     conn.prepare_cached("DELETE FROM labels WHERE conversation = ?1")?
         .execute([key])?;
     let mut statement = conn.prepare_cached(
         "INSERT INTO labels (key, value, conversation_id, conversation)
          SELECT ?2, ?3, conversation_id, conversation FROM conversations WHERE conversation = ?1",
     )?;
-    for (label, value) in info.into_iter().flat_map(ConversationInfo::labels) {
+    for (label, value) in info.into_iter().flat_map(|info| &info.labels) {
         statement.execute(params![key, label, value])?;
     }
     Ok(())

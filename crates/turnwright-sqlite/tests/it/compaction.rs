@@ -8,7 +8,7 @@ use turnwright_core::artifact::Inline;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::middleware::{SummaryRequest, compact};
 use turnwright_core::record::{Coverage, Memory, Record, Retrievable};
-use turnwright_core::store::{ConversationId, Store, StoreExt as _};
+use turnwright_core::store::{ConversationId, Store, StoreExt as _, TurnFilter};
 use turnwright_core::tool::approval::always;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{Storage, Tool, ToolContext, TurnInput, TurnRunner};
@@ -110,7 +110,7 @@ async fn a_compacted_turn_is_resumed_by_another_store_with_the_same_prompt() {
     // Another process has another connection, and another model.
     let model = ScriptedModel::new([Step::say("Done."), Step::say("Good.")]);
     let second = runner(&file, &model).await;
-    let waiting = second.storage().waiting().await.unwrap();
+    let waiting = second.storage().waiting(&TurnFilter::all()).await.unwrap();
     let gate = &waiting[0].gates[0].id;
     let turn = second.answer_gate(CHAT, gate, GateAnswer::approve()).await;
     assert_eq!(turn.unwrap().await.text, "Done.");

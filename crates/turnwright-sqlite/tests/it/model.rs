@@ -60,7 +60,7 @@ fn record(kind: u8, id: u8, text: usize) -> Record {
         ),
         RecordKind::ConversationInfo => {
             let owner = OWNERS[text.len() % 2];
-            let info = ConversationInfo::new().title(&text).owner(owner);
+            let info = ConversationInfo::default().title(&text).owner(owner);
             info.label("a", &id).label(id, "x").build().unwrap().into()
         }
         _ => note(&id, &text),

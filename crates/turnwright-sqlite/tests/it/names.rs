@@ -3,7 +3,7 @@
 use std::fs;
 
 use rusqlite::Connection;
-use turnwright_core::record::{ConversationInfoBuilder, RecordKind};
+use turnwright_core::record::{ConversationInfo, RecordKind};
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Query, Revision, Store as _, StoreExt,
 };
@@ -75,7 +75,7 @@ async fn nothing_is_left_of_the_info_of_a_deleted_conversation() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let chat = ConversationId::new("chat");
-    let info = |info: ConversationInfoBuilder| {
+    let info = |info: ConversationInfo| {
         let info = info.title(SECRET).owner(SECRET).label(SECRET, SECRET);
         info.data(SECRET, SECRET)
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
-use turnwright_core::store::WaitingState;
+use turnwright_core::store::{TurnFilter, WaitingState};
 use turnwright_core::tool::approval::always;
 use turnwright_core::{
     BoxError, DispatchContext, ErrorCode, Storage, Tool, ToolContext, TurnInput, TurnRunner,
@@ -90,7 +90,10 @@ async fn runner_that_waits(file: &Path, lease: Duration) -> TurnRunner {
 /// Records an approval at the only gate, and does not resume the turn.
 pub(crate) async fn answer(file: &Path) {
     let storage = Storage::sqlite(file).await.unwrap();
-    let waiting = storage.waiting().prefix("ada/").await.unwrap();
+    let waiting = storage
+        .waiting(&TurnFilter::all().prefix("ada/"))
+        .await
+        .unwrap();
     let [turn] = &waiting[..] else {
         panic!("{waiting:?}")
     };
@@ -103,7 +106,7 @@ pub(crate) async fn answer(file: &Path) {
 /// Answers by the runner, which resumes the turn or follows it. Says what came of it.
 pub(crate) async fn answer_and_continue(file: &Path) {
     let runner = runner(file).await;
-    let waiting = runner.storage().waiting().await.unwrap();
+    let waiting = runner.storage().waiting(&TurnFilter::all()).await.unwrap();
     let gate = &waiting[0].gates[0].id;
     let turn = runner.answer_gate(TALK, gate, GateAnswer::approve()).await;
     say(&turn.unwrap().await.text);
@@ -139,18 +142,17 @@ async fn a_turn_that_is_suspended_is_resumed_by_another_store_with_the_recorded_
     drop(first);
 
     let second = runner(&folder.file()).await;
-    let waiting = second.storage().waiting().await.unwrap();
+    let waiting = second.storage().waiting(&TurnFilter::all()).await.unwrap();
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].state, WaitingState::Suspended);
     assert_eq!(waiting[0].gates[0].id, gate.id);
     assert_eq!(waiting[0].gates[0].args(), Some(&json!({ "cents": 7 })));
-    let resumable = second.storage().waiting().resumable().await;
+    let resumable = second.storage().resumable(&TurnFilter::all()).await;
     assert!(resumable.unwrap().is_empty(), "it waits for an answer");
     assert!(
         second
             .storage()
-            .waiting()
-            .prefix("bob/")
+            .waiting(&TurnFilter::all().prefix("bob/"))
             .await
             .unwrap()
             .is_empty()
@@ -165,7 +167,14 @@ async fn a_turn_that_is_suspended_is_resumed_by_another_store_with_the_recorded_
         .answer_gate(TALK, &gate.id, GateAnswer::approve())
         .await;
     assert_eq!(late.unwrap_err().code(), ErrorCode::TURN_GATE_ANSWERED);
-    assert!(second.storage().waiting().await.unwrap().is_empty());
+    assert!(
+        second
+            .storage()
+            .waiting(&TurnFilter::all())
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -175,9 +184,13 @@ async fn one_process_suspends_another_answers_and_a_third_resumes() {
     assert_eq!(in_process("suspend a turn", &file).len(), 1);
     assert_eq!(in_process("answer a gate", &file), ["answered"]);
     let runner = runner(&file).await;
-    let waiting = runner.storage().waiting().resumable().await.unwrap();
+    let waiting = runner
+        .storage()
+        .resumable(&TurnFilter::all())
+        .await
+        .unwrap();
     assert_eq!(waiting[0].state, WaitingState::AnsweredNotResumed);
-    assert!(waiting[0].is_suspended() && waiting[0].gates.is_empty());
+    assert!(waiting[0].state == WaitingState::Suspended && waiting[0].gates.is_empty());
     let outcome = runner.resume(&waiting[0]).await.unwrap().await;
     assert_eq!(outcome.into_answer().unwrap(), "paid 7");
 }
@@ -200,10 +213,15 @@ async fn an_answer_by_another_process_reaches_a_turn_that_waits_in_memory() {
     let (mut process, gate, mut lines) = start("wait in memory", &file);
     // The gate is stored a moment after it is open.
     let storage = Storage::sqlite(&file).await.unwrap();
-    while storage.waiting().await.unwrap().is_empty() {
+    while storage
+        .waiting(&TurnFilter::all())
+        .await
+        .unwrap()
+        .is_empty()
+    {
         tokio::task::yield_now().await;
     }
-    let waiting = storage.waiting().await.unwrap();
+    let waiting = storage.waiting(&TurnFilter::all()).await.unwrap();
     assert_eq!(waiting[0].state, WaitingState::Running);
     assert_eq!(*waiting[0].gates[0].id, *gate);
     // The runner of the second process follows the turn, and does not run it.
@@ -219,13 +237,19 @@ async fn an_answer_at_a_turn_whose_process_was_killed_resumes_it() {
     let file = folder.file();
     let (mut process, _, _) = start("wait to be killed", &file);
     let runner = runner(&file).await;
-    while runner.storage().waiting().await.unwrap().is_empty() {
+    while runner
+        .storage()
+        .waiting(&TurnFilter::all())
+        .await
+        .unwrap()
+        .is_empty()
+    {
         tokio::task::yield_now().await;
     }
     process.kill().unwrap();
     process.wait().unwrap();
     // Its lease has not expired: the turn is followed until then, and resumed.
-    let gate = runner.storage().waiting().await.unwrap()[0].gates[0]
+    let gate = runner.storage().waiting(&TurnFilter::all()).await.unwrap()[0].gates[0]
         .id
         .clone();
     let turn = runner.answer_gate(TALK, &gate, GateAnswer::approve()).await;

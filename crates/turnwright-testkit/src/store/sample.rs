@@ -134,7 +134,7 @@ fn info(id: &str) -> Result<Record, Broken> {
 
 /// The info of a conversation.
 pub(super) fn info_of(owner: Option<&str>, labels: &[(&str, &str)]) -> Result<Record, Broken> {
-    let mut info = ConversationInfo::new().title("A title");
+    let mut info = ConversationInfo::default().title("A title");
     if let Some(owner) = owner {
         info = info.owner(owner);
     }

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use turnwright::gate::GateAnswer;
 use turnwright::prelude::*;
-use turnwright::store::WaitingState;
+use turnwright::store::{TurnFilter, WaitingState};
 
 use crate::example_programs::example;
 
@@ -43,7 +43,7 @@ impl Folder {
             .unwrap();
         let answered = storage.answer_gate("ada/bills", gate, GateAnswer::approve());
         answered.await.unwrap();
-        let listed = storage.waiting().await.unwrap();
+        let listed = storage.waiting(&TurnFilter::all()).await.unwrap();
         assert_eq!(listed[0].state, WaitingState::AnsweredNotResumed);
     }
 

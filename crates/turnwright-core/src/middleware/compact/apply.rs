@@ -68,7 +68,7 @@ impl Measured {
     /// Returns the response whose results the model has not read yet, if there is one.
     fn unread(&self) -> Option<usize> {
         let last = self.units.iter().rposition(Unit::is_response)?;
-        let has_calls = self.units.get(last)?.calls().next().is_some();
+        let has_calls = !self.units.get(last)?.calls().is_empty();
         has_calls.then_some(last)
     }
 }
@@ -148,12 +148,12 @@ impl Job<'_> {
         for unit in &units {
             let mut item = Item {
                 tokens: 0,
-                records: unit.records.len(),
+                records: unit.records().len(),
                 opens: unit.opens(),
                 is_open: unit.is_open(),
                 is_summary: unit.summary().is_some(),
             };
-            for record in &unit.records {
+            for record in unit.records() {
                 let tokens = self.sizes.of_record(record, &self.renderer, model).await;
                 item.tokens = item.tokens.saturating_add(tokens);
             }

@@ -48,13 +48,13 @@ impl<'u> Covered<'u> {
     }
 
     fn records(&self) -> impl Iterator<Item = &'u Record> {
-        self.units.iter().flat_map(|unit| &unit.records)
+        self.units.iter().flat_map(|unit| unit.records())
     }
 
     /// Iterates over the records that no summary covered before.
     fn fresh(&self) -> impl DoubleEndedIterator<Item = &'u Record> {
         let units = self.units.iter().filter(|unit| unit.summary().is_none());
-        units.flat_map(|unit| &unit.records)
+        units.flat_map(|unit| unit.records())
     }
 
     fn exchanges(&self) -> u64 {
@@ -96,7 +96,7 @@ impl Compact {
         } else {
             (0, records)
         };
-        let id = |at: usize| Some(RecordRef::of(units.get(at)?.records.first()?));
+        let id = |at: usize| Some(RecordRef::of(units.get(at)?.records().first()?));
         let covers = Coverage {
             turn_id: Arc::clone(turn.shared_id()),
             // If nothing was written, the text of the summary before stays.

@@ -186,7 +186,7 @@ fn call(id: &str, at: u64) -> Record {
 
 fn sizes_of(timeline: &[Record]) -> Vec<usize> {
     let units = units(timeline);
-    units.iter().map(|unit| unit.records.len()).collect()
+    units.iter().map(|unit| unit.records().len()).collect()
 }
 
 #[test]

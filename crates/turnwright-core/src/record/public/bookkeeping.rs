@@ -193,9 +193,9 @@ impl<'a> From<&'a ConversationInfo> for PublicInfo<'a> {
     fn from(info: &'a ConversationInfo) -> Self {
         PublicInfo {
             kind: "conversation_info",
-            title: info.title(),
-            owner: info.owner(),
-            labels: info.labels(),
+            title: info.title.as_deref(),
+            owner: info.owner.as_deref(),
+            labels: &info.labels,
         }
     }
 }

@@ -4,7 +4,9 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorCode};
 use crate::record::RecordKind;
-use crate::store::{ConversationId, DamagedRecord, Loaded, Pager, Position, Query, Store, Stored};
+use crate::store::{
+    self, ConversationId, DamagedRecord, Loaded, Position, Query, Store, StoreExt as _, Stored,
+};
 
 /// Reads a store in pages.
 pub(super) struct Pages<'s> {
@@ -28,10 +30,9 @@ impl<'s> Pages<'s> {
 
     async fn load(
         &self,
-        conversation_id: &ConversationId,
-        pager: &mut Pager,
+        pages: &mut store::Pages<'_, impl Store + ?Sized>,
     ) -> Result<Option<Loaded>, Error> {
-        let loaded = pager.next(self.store, conversation_id).await?;
+        let loaded = pages.next().await?;
         // A store that never waits must not prevent cancellation.
         tokio::task::yield_now().await;
         let damaged = loaded.iter().flat_map(|loaded| loaded.damaged.clone());
@@ -46,8 +47,9 @@ impl<'s> Pages<'s> {
         kind: RecordKind,
         id: &str,
     ) -> Result<Option<Stored>, Error> {
-        let mut pager = Pager::new(of_kinds(&[kind]).ids([id]));
-        let page = self.load(conversation_id, &mut pager).await?;
+        let query = of_kinds(&[kind]).ids([id]);
+        let mut pages = self.store.pages(conversation_id, query);
+        let page = self.load(&mut pages).await?;
         Ok(page.and_then(|mut page| page.records.pop()))
     }
 
@@ -61,8 +63,9 @@ impl<'s> Pages<'s> {
         if kinds.is_empty() {
             return Ok(all);
         }
-        let mut pager = Pager::new(of_kinds(kinds).limit(self.size));
-        while let Some(page) = self.load(conversation_id, &mut pager).await? {
+        let query = of_kinds(kinds).limit(self.size);
+        let mut pages = self.store.pages(conversation_id, query);
+        while let Some(page) = self.load(&mut pages).await? {
             all.extend(page.records);
             if all.len() > MAX_STANDING {
                 let message = format!(
@@ -83,10 +86,11 @@ impl<'s> Pages<'s> {
         before: Option<Position>,
         mut take: impl FnMut(Vec<Stored>, Option<Position>) -> bool,
     ) -> Result<(), Error> {
-        let mut pager = Pager::new(of_kinds(kinds).newest(self.size));
-        pager.query.before = before;
-        while let Some(page) = self.load(conversation_id, &mut pager).await? {
-            if !take(page.records, pager.query.before) {
+        let mut query = of_kinds(kinds).newest(self.size);
+        query.before = before;
+        let mut pages = self.store.pages(conversation_id, query);
+        while let Some(page) = self.load(&mut pages).await? {
+            if !take(page.records, pages.query.before) {
                 break;
             }
         }

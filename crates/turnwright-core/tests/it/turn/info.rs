@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use turnwright_core::Storage;
-use turnwright_core::record::{ConversationInfo, ConversationInfoBuilder};
+use turnwright_core::record::ConversationInfo;
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store, StoreError,
@@ -59,7 +59,7 @@ async fn a_model_never_sees_the_info_and_no_turn_has_it_among_its_records() {
         assert!(!prompt.contains(WORD), "{prompt}");
     }
     let info = chat.info().await.unwrap().unwrap();
-    assert_eq!((info.owner(), info.labels().len()), (Some(WORD), 2));
+    assert_eq!((info.owner.as_deref(), info.labels.len()), (Some(WORD), 2));
 }
 
 #[tokio::test]
@@ -72,7 +72,10 @@ async fn a_turn_is_resumed_whatever_was_done_to_the_info_since() {
     let outcome = first.run(input).await;
     assert!(!outcome.is_answered());
     storage
-        .update_conversation_info("chat", |info| info.title("Another").remove_owner())
+        .update_conversation_info("chat", |mut info| {
+            info.owner = None;
+            info.title("Another")
+        })
         .await
         .unwrap();
 
@@ -82,7 +85,10 @@ async fn a_turn_is_resumed_whatever_was_done_to_the_info_since() {
     assert_eq!(turn.unwrap().await.into_answer().unwrap(), "Here I am.");
     assert_eq!(model.request(0).texts(), ["Hello!"]);
     let info = storage.conversation_info("chat").await.unwrap().unwrap();
-    assert_eq!((info.title(), info.owner()), (Some("Another"), None));
+    assert_eq!(
+        (info.title.as_deref(), &info.owner),
+        (Some("Another"), &None)
+    );
 }
 
 #[tokio::test]
@@ -106,11 +112,11 @@ async fn an_info_without_content_is_not_stored_and_an_equal_one_is_not_written_a
         (loaded.revision.0, loaded.records.len())
     };
     let update = async |title: Option<&'static str>| {
-        let info = storage.update_conversation_info("chat", |info| match title {
-            Some(title) => info.title(title),
-            None => info.remove_title(),
+        let info = storage.update_conversation_info("chat", |mut info| {
+            info.title = title.map(str::to_owned);
+            info
         });
-        assert_eq!(info.await.unwrap().title(), title);
+        assert_eq!(info.await.unwrap().title.as_deref(), title);
         revision().await
     };
     assert_eq!(update(None).await, (0, 0));
@@ -201,7 +207,7 @@ async fn of_updates_at_once_none_is_lost() {
         let storage = storage.clone();
         tokio::spawn(async move {
             let label =
-                |info: ConversationInfoBuilder| info.label(n.to_string(), "x").title(n.to_string());
+                |info: ConversationInfo| info.label(n.to_string(), "x").title(n.to_string());
             storage.update_conversation_info("chat", label).await
         })
     });
@@ -210,7 +216,7 @@ async fn of_updates_at_once_none_is_lost() {
         update.await.unwrap().unwrap();
     }
     let info = storage.conversation_info("chat").await.unwrap().unwrap();
-    assert_eq!(info.labels().len(), 32);
+    assert_eq!(info.labels.len(), 32);
     assert_eq!(info.id(), ConversationInfo::ID);
 }
 

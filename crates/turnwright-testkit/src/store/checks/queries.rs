@@ -110,10 +110,10 @@ pub(super) async fn paged(chat: Chat) -> Outcome {
     for query in [Query::all(), Query::all().kind(RecordKind::Memory)] {
         let promised = expected(&all, &query);
         for size in [1, 2, 3, 7, promised.len(), 100] {
-            let mut pages = chat.store.pages(&chat.id, query.clone()).size(size);
+            let mut pages = chat.store.pages(&chat.id, query.clone().limit(size));
             let mut found = Vec::new();
-            while let Some(stored) = pages.next().await {
-                found.push(stored?);
+            while let Some(page) = pages.next().await? {
+                found.extend(page.records);
                 ensure(found.len() <= all.len(), || {
                     format!("pages of {size} do not end: `after` and `limit` do not work together")
                 })?;

@@ -76,11 +76,14 @@ async fn paging_continues_after_a_failure() {
             .unwrap();
     }
     store.fail_each(2, Fail::After);
-    let mut pages = store.pages(&conversation_id, Query::all()).size(3);
+    let mut pages = store.pages(&conversation_id, Query::all().limit(3));
     let (mut found, mut failures) = (Vec::new(), 0);
-    while let Some(next) = pages.next().await {
-        match next {
-            Ok(stored) => found.push(stored.record.id().to_owned()),
+    loop {
+        match pages.next().await {
+            Ok(Some(page)) => {
+                found.extend(page.into_records().map(|record| record.id().to_owned()))
+            }
+            Ok(None) => break,
             Err(_) => failures += 1,
         }
     }

@@ -57,7 +57,7 @@ fn ledger() -> Value {
 }
 
 fn info() -> Value {
-    let info = ConversationInfo::new().title("t").owner("o");
+    let info = ConversationInfo::default().title("t").owner("o");
     let info = info.label("k", "v").data("d", 1).build().unwrap();
     Record::from(info).to_value().unwrap()
 }

@@ -176,7 +176,7 @@ fn a_summary_has_this_shape() {
 
 #[test]
 fn a_conversation_info_has_this_shape() {
-    let info = ConversationInfo::new()
+    let info = ConversationInfo::default()
         .title("Trip to Rome")
         .owner("ada")
         .label("b", "2")
@@ -186,7 +186,7 @@ fn a_conversation_info_has_this_shape() {
         Record::from(info.build().unwrap()).to_json().unwrap(),
         r#"{"v":1,"kind":"conversation_info","id":"info","title":"Trip to Rome","owner":"ada","labels":{"a":"","b":"2"},"data":"{\"model\":{\"n\":1.0}}"}"#
     );
-    let empty = ConversationInfo::new().build().unwrap();
+    let empty = ConversationInfo::default().build().unwrap();
     assert_eq!(
         Record::from(empty).to_json().unwrap(),
         r#"{"v":1,"kind":"conversation_info","id":"info"}"#

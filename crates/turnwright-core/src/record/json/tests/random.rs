@@ -348,7 +348,7 @@ fn info() -> impl Strategy<Value = Record> {
     let data = vec((text(), value()), 0..3);
     (option::of(line()), option::of(line()), labels, data).prop_map(
         |(title, owner, labels, data)| {
-            let mut info = ConversationInfo::new();
+            let mut info = ConversationInfo::default();
             if let Some(title) = title {
                 info = info.title(title);
             }

@@ -316,7 +316,11 @@ fn neither_a_damaged_turn_nor_a_deleted_conversation_keeps_other_turns_from_bein
     drop((one, turns));
     process().block_on(async {
         let runner = runner(&store, &answers()).build().unwrap();
-        let listed = runner.storage().waiting().resumable().await.unwrap();
+        let listed = runner
+            .storage()
+            .resumable(&TurnFilter::all())
+            .await
+            .unwrap();
         store.damage(RecordKind::Turn, "damaged");
         store.delete_conversation("deleted").await.unwrap();
         let mut ends = Vec::new();

@@ -10,6 +10,7 @@ use turnwright_core::record::RecordKind;
 use super::*;
 use turnwright_core::record::ByteResolver;
 use turnwright_core::spool::MemorySpool;
+use turnwright_core::store::TurnFilter;
 
 /// A lease of another process.
 fn lease(turn: &str, fencing_token: u64, until: &str) -> Record {
@@ -468,7 +469,11 @@ async fn a_turn_that_ends_after_it_was_listed_is_not_resumed() {
         let running = first.build().unwrap().start(go_input());
         reached.notified().await;
         // Another process starts meanwhile.
-        let listed = storage().waiting().resumable().await.unwrap().remove(0);
+        let listed = storage()
+            .resumable(&TurnFilter::all())
+            .await
+            .unwrap()
+            .remove(0);
         let second = world.runner(&answers()).build().unwrap();
         let mut resumed = second.resume(&listed).await.unwrap();
         while !matches!(

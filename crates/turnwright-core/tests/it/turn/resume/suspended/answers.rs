@@ -3,6 +3,7 @@
 use super::*;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::gate::TurnGate;
+use turnwright_core::store::TurnFilter;
 
 /// The error code with which an answer is rejected.
 async fn refused(runner: &TurnRunner, gate: &str, answer: impl Into<GateAnswer>) -> ErrorCode {
@@ -427,7 +428,7 @@ fn a_gate_that_a_resumed_turn_no_longer_comes_to_is_closed() {
         let outcome = second.resume(TURN).await.unwrap().await;
         let now = gates_of(&outcome).remove(0).id;
         assert_ne!(now, before);
-        let waiting = world.storage().waiting().await.unwrap();
+        let waiting = world.storage().waiting(&TurnFilter::all()).await.unwrap();
         let shown: Vec<_> = waiting[0].gates.iter().map(|gate| &gate.id).collect();
         assert_eq!(shown, [&now], "the old question is not shown any more");
         let late = refused(&second, &before, GateAnswer::approve()).await;

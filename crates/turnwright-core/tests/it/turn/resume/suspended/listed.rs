@@ -43,11 +43,9 @@ fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
         let storage = world.storage();
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let query = storage.waiting().limit(2);
-            let page = match after {
-                Some(cursor) => query.after(cursor).await.unwrap(),
-                None => query.await.unwrap(),
-            };
+            let mut filter = TurnFilter::all().limit(2);
+            filter.after = after;
+            let page = storage.waiting(&filter).await.unwrap();
             after = page.last().map(store::Waiting::cursor);
             let is_last = page.len() < 2;
             found.extend(page);
@@ -68,8 +66,12 @@ fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
                 ("d", WaitingState::Interrupted, 1),
             ]
         );
-        let one = storage.waiting().prefix("b").await.unwrap().remove(0);
-        assert!(one.is_suspended() && !one.is_interrupted());
+        let one = storage
+            .waiting(&TurnFilter::all().prefix("b"))
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(one.state, WaitingState::Suspended);
         let row = serde_json::to_value(&one).unwrap();
         assert_eq!(
             (&row["conversation"], &row["state"]),
@@ -81,8 +83,12 @@ fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
         assert!(row["beganAt"].is_string() && row["gates"][0]["openedAt"].is_string());
 
         // A row is all that is needed to resume.
-        let interrupted = storage.waiting().prefix("d").await.unwrap().remove(0);
-        assert!(interrupted.is_interrupted());
+        let interrupted = storage
+            .waiting(&TurnFilter::all().prefix("d"))
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(interrupted.state, WaitingState::Interrupted);
         let runner = world.paying(&answers()).suspend_at_gates().build().unwrap();
         let outcome = runner.resume(&interrupted).await.unwrap().await;
         assert_eq!(gates_of(&outcome)[0].id, interrupted.gates[0].id);
@@ -107,8 +113,15 @@ fn running_turns_are_resumable() {
         let runner = runner.storage(world.storage()).build().unwrap();
         let turn = runner.start(go_input());
         reached.notified().await;
-        assert!(world.storage().waiting().await.unwrap().is_empty());
-        let running = world.storage().waiting().resumable().await.unwrap();
+        assert!(
+            world
+                .storage()
+                .waiting(&TurnFilter::all())
+                .await
+                .unwrap()
+                .is_empty()
+        );
+        let running = world.storage().resumable(&TurnFilter::all()).await.unwrap();
         assert_eq!(
             (&*running[0].turn_id, running[0].state),
             (TURN, WaitingState::Running)
@@ -118,8 +131,7 @@ fn running_turns_are_resumable() {
         assert!(
             world
                 .storage()
-                .waiting()
-                .resumable()
+                .resumable(&TurnFilter::all())
                 .await
                 .unwrap()
                 .is_empty()
@@ -137,8 +149,8 @@ fn each_answer_that_was_recorded_last_is_found_by_the_next_process() {
     let gates = gates_of(&process().block_on(first.run(go_input())));
     let listed = || async {
         let storage = world.storage();
-        let all = storage.waiting().await.unwrap().remove(0);
-        let resumable = storage.waiting().resumable().await.unwrap();
+        let all = storage.waiting(&TurnFilter::all()).await.unwrap().remove(0);
+        let resumable = storage.resumable(&TurnFilter::all()).await.unwrap();
         (all.state, resumable.first().map(|turn| turn.state))
     };
     let record = async |gate: &str| {
@@ -175,12 +187,22 @@ fn each_answer_that_was_recorded_last_is_found_by_the_next_process() {
             message.contains("it was not resumed: continue it with `runner.resume`"),
             "{message}"
         );
-        for turn in world.storage().waiting().resumable().await.unwrap() {
-            assert!(turn.is_suspended());
+        for turn in world.storage().resumable(&TurnFilter::all()).await.unwrap() {
+            assert!(matches!(
+                turn.state,
+                WaitingState::Suspended | WaitingState::AnsweredNotResumed
+            ));
             assert!(second.resume(&turn).await.unwrap().await.is_answered());
         }
         assert_eq!(world.runs.all().len(), 2);
-        assert!(world.storage().waiting().await.unwrap().is_empty());
+        assert!(
+            world
+                .storage()
+                .waiting(&TurnFilter::all())
+                .await
+                .unwrap()
+                .is_empty()
+        );
     });
 }
 
@@ -208,7 +230,7 @@ fn a_turn_that_was_suspended_between_iterations_is_resumable_but_not_answered() 
         turn.suspend().unwrap();
         go.notify_one();
         assert!(gates_of(&turn.await).is_empty());
-        let resumable = world.storage().waiting().resumable().await.unwrap();
+        let resumable = world.storage().resumable(&TurnFilter::all()).await.unwrap();
         assert_eq!(resumable[0].state, WaitingState::Suspended);
     });
 }
@@ -245,7 +267,7 @@ fn a_call_that_a_suspension_kept_from_starting_is_resumable_while_a_gate_is_open
             "the approved call was not started"
         );
 
-        let resumable = async || world.storage().waiting().resumable().await.unwrap();
+        let resumable = async || world.storage().resumable(&TurnFilter::all()).await.unwrap();
         let found = resumable().await.remove(0);
         assert_eq!(
             (found.state, found.gates.len()),
@@ -349,7 +371,12 @@ fn a_dropped_answer_still_continues_the_turn() {
             }
         };
         let ends = async {
-            while !world.storage().waiting().await.unwrap().is_empty()
+            while !world
+                .storage()
+                .waiting(&TurnFilter::all())
+                .await
+                .unwrap()
+                .is_empty()
                 || world.state().await.0 != "answered"
             {
                 tokio::task::yield_now().await;

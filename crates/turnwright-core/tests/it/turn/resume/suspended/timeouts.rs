@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use turnwright_core::record::RecordKind;
+use turnwright_core::store::TurnFilter;
 
 use super::*;
 
@@ -60,7 +61,7 @@ fn a_gate_past_its_explicit_timeout_takes_no_answer_and_a_stale_answer_does_not_
     let runner = runner.build().unwrap();
     let id = suspend(&runner);
     let resumable = async || {
-        let listed = world.storage().waiting().resumable().await;
+        let listed = world.storage().resumable(&TurnFilter::all()).await;
         listed.unwrap().len()
     };
     process().block_on(async {
