@@ -172,12 +172,12 @@ impl Store for Noted {
 fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     let noted = Noted::default();
     let spool = Arc::new(MemorySpool::with_capacity(64 * 1024 * 1024));
-    let storage = Storage::builder(
+    let storage = Storage::new(
         noted.clone(),
         spool,
         ConversationSecret::from_bytes([7; 32]),
     );
-    let runner = runner(called, storage.build()?)?;
+    let runner = runner(called, storage?)?;
     runtime().block_on(async {
         for _ in 0..turns {
             turn(&runner, "chat").await;

@@ -9,6 +9,9 @@
 //! | store bytes and read them by range | [`spool`] |
 //! | return an error with a stable code | [`error`] |
 
+#[macro_use(debug_fields)]
+extern crate turnwright_schema as _;
+
 pub mod artifact;
 #[doc(hidden)]
 pub mod ascii;

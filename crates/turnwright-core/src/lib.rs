@@ -34,6 +34,9 @@
 //! | connect a model | [`Executor`], [`dispatch`], [`call`], [`transcript`], [`render`] |
 //! | handle content from outside | [`trust`], [`media`] |
 
+#[macro_use(debug_fields)]
+extern crate turnwright_schema as _;
+
 #[macro_use]
 mod text;
 

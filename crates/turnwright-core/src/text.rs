@@ -1,7 +1,6 @@
 //! Text for people: names of variants, `Debug` without secrets, messages of panics, shortened text.
 
 use std::any::Any;
-use std::borrow::Cow;
 
 /// Generates the names of an enum without fields: `ALL`, `as_str` and `Display`.
 macro_rules! names {
@@ -25,28 +24,6 @@ macro_rules! names {
     };
 }
 
-/// Implements `Debug` with only these fields or methods.
-macro_rules! debug_fields {
-    ($type:ident $(<$lifetime:lifetime>)? { $($($field:ident).+),* }) => {
-        impl std::fmt::Debug for $type $(<$lifetime>)? {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($type))
-                    $(.field(stringify!($($field).+), &self.$($field).+))*
-                    .finish_non_exhaustive()
-            }
-        }
-    };
-    ($type:ident { $($method:ident()),+ }) => {
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($type))
-                    $(.field(stringify!($method), &self.$method()))+
-                    .finish_non_exhaustive()
-            }
-        }
-    };
-}
-
 /// Returns the message of a panic, for operators only.
 pub(crate) fn panic_text(panic: Box<dyn Any + Send>) -> String {
     match panic.downcast::<String>() {
@@ -56,13 +33,5 @@ pub(crate) fn panic_text(panic: Box<dyn Any + Send>) -> String {
             .copied()
             .unwrap_or("(no message)")
             .to_owned(),
-    }
-}
-
-/// Returns at most this many bytes of a text, with a note about what was omitted.
-pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.split_at(text.floor_char_boundary(most)) {
-        (_, "") => Cow::Borrowed(text),
-        (shown, omitted) => format!("{shown}… ({} more bytes omitted)", omitted.len()).into(),
     }
 }

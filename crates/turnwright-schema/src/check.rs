@@ -1,6 +1,5 @@
 //! Checks arguments: decodes, coerces, fills defaults, validates, then runs the external checks.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -86,15 +85,8 @@ impl CheckedArgs {
     }
 }
 
-impl fmt::Debug for CheckedArgs {
-    /// Shows no content: arguments may contain secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CheckedArgs")
-            .field("raw", &self.raw)
-            .field("repairs", &self.repairs.len())
-            .finish_non_exhaustive()
-    }
-}
+// Arguments may contain secrets.
+debug_fields!(CheckedArgs { raw });
 
 impl Schema {
     /// Checks arguments: decodes text, coerces, fills defaults and validates. Does not run external checks; see

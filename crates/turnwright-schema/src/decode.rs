@@ -38,12 +38,8 @@ impl Opened {
     }
 }
 
-impl fmt::Debug for Opened {
-    /// Shows no content: arguments may contain secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").finish_non_exhaustive()
-    }
-}
+// Arguments may contain secrets.
+debug_fields!(Opened {});
 
 /// The reason why a text could not be decoded.
 #[derive(Debug)]

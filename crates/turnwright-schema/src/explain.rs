@@ -9,12 +9,13 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError, Validator};
 use serde_json::{Map, Value};
 
-use super::fault::{Fault, InvalidArguments, escape, quote};
+use super::fault::{Fault, InvalidArguments};
 use super::keywords::nearest;
 use super::plan::{NodeId, Plan, subschemas_of};
 use super::pointer::{join, split_last};
 use super::raw::survey;
 use super::repair::{Repair, RepairKind};
+use super::text::{counted, escape, quote};
 
 /// The maximum number of faults, weighted by the length of their locations, that the validator is asked to explain.
 const MAX_EXPLAINED: usize = 300_000;
@@ -339,14 +340,6 @@ fn expected(error: &ValidationError<'_>) -> String {
             format!("a string of media type {content_media_type}")
         }
         _ => "valid under the schema".to_owned(),
-    }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    match (count, what.strip_suffix('y')) {
-        (1, _) => format!("1 {what}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {what}s"),
     }
 }
 

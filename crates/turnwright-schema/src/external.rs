@@ -1,6 +1,5 @@
 //! External checks: checks that need a database, an API or other outside state.
 
-use std::fmt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -109,10 +108,4 @@ impl<E: std::error::Error> From<E> for Rejection {
     }
 }
 
-impl fmt::Debug for ExternalCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExternalCheck")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ExternalCheck { name });

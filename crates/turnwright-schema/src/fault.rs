@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::text::{MAX_CHARS, escape, quote};
+
 /// One fault in the arguments.
 ///
 /// ```
@@ -90,7 +92,7 @@ impl Fault {
 /// let error = schema.check(r#"{"days": 99}"#).unwrap_err();
 /// assert_eq!(error.faults()[0].pointer, "/days");
 /// assert_eq!(error.to_string(), "invalid arguments: /days must be at most 14 (got 99)");
-/// assert!(error.model_text().ends_with("\n- /days: must be at most 14 (got 99)"));
+/// assert!(error.model_text(None).ends_with("\n- /days: must be at most 14 (got 99)"));
 /// # Ok::<(), turnwright_schema::SchemaError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,8 +104,6 @@ pub struct InvalidArguments {
 }
 
 const MAX_LISTED: usize = 20;
-const MAX_CHARS: usize = 80;
-
 impl InvalidArguments {
     pub(crate) fn push(&mut self, fault: Fault) {
         if self.listed.len() < MAX_LISTED {
@@ -163,15 +163,9 @@ impl InvalidArguments {
         text
     }
 
-    /// Returns the text for a model: what to fix, one fault per line.
+    /// Returns the text for a model: what to fix, one fault per line. `subject` names what the arguments were for, such as a tool.
     #[must_use]
-    pub fn model_text(&self) -> String {
-        self.model_text_for(None)
-    }
-
-    /// Like [`InvalidArguments::model_text`]. `subject` names what the arguments were for, such as a tool.
-    #[must_use]
-    pub fn model_text_for(&self, subject: Option<&str>) -> String {
+    pub fn model_text(&self, subject: Option<&str>) -> String {
         let target = subject
             .map(|subject| format!(" for {subject}"))
             .unwrap_or_default();
@@ -214,70 +208,4 @@ impl From<Fault> for InvalidArguments {
             ..InvalidArguments::default()
         }
     }
-}
-
-/// Returns a value as JSON, shortened, without characters that could rearrange the surrounding text.
-pub fn quote(value: &Value) -> String {
-    match value {
-        // Only the start of a long string is examined.
-        Value::String(text) => match text.char_indices().nth(MAX_CHARS) {
-            Some((cut, _)) => {
-                let front = Value::from(text.get(..cut).unwrap_or_default());
-                escape(&format!("{front}…"), MAX_CHARS)
-            }
-            None => escape(&value.to_string(), MAX_CHARS),
-        },
-        Value::Array(items) if items.len() > MAX_CHARS => {
-            format!("an array of {} items", items.len())
-        }
-        Value::Object(map) if map.len() > MAX_CHARS => {
-            format!("an object of {} properties", map.len())
-        }
-        _ => escape(&value.to_string(), MAX_CHARS),
-    }
-}
-
-/// Returns `text` shortened to about `most` characters. Invisible and bidirectional characters are written as
-/// `\u{…}`.
-pub fn escape(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most.saturating_mul(2)));
-    let mut written = 0;
-    for c in text.chars() {
-        if written >= most {
-            out.push('…');
-            break;
-        }
-        if c.is_control() || is_invisible(c) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            written += 8;
-        } else {
-            out.push(c);
-            written += 1;
-        }
-    }
-    out
-}
-
-/// Returns `true` if a character is invisible or changes how the surrounding text reads. A person who approves
-/// something must not overlook such characters. Does not include control characters: see [`char::is_control`].
-#[must_use]
-pub fn is_invisible(c: char) -> bool {
-    // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); the rest of the
-    // general categories `Cf`, `Zl` and `Zp` (DerivedGeneralCategory.txt); noncharacters; and characters of other
-    // categories with a blank glyph: object replacement, the empty braille pattern, hieroglyph blanks, the Khitan
-    // filler, the musical null notehead.
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-        || matches!(c,
-        '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{2028}'..='\u{2029}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
-        || matches!(c, '\u{fdd0}'..='\u{fdef}')
-        || (u32::from(c) & 0xfffe) == 0xfffe
-        || matches!(
-            c,
-            '\u{2800}' | '\u{fffc}' | '\u{13441}'..='\u{13442}' | '\u{16fe4}' | '\u{1d159}'
-        )
 }

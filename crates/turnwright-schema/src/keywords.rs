@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use referencing::Draft;
 use serde_json::Value;
 
-use super::fault::{escape, quote};
 use super::pointer::join;
+use super::text::{escape, quote};
 
 /// What the value of a keyword contains, as far as the walk needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,33 +313,10 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
         let lower = candidate.to_lowercase();
         // The distance is at least the difference in length. Most candidates need no more than that.
         let is_possible = lower.chars().count().abs_diff(length) <= most;
-        let distance = is_possible.then(|| distance(&word, &lower))?;
+        let distance = is_possible.then(|| strsim::osa_distance(&word, &lower))?;
         (distance <= most).then_some((distance, candidate))
     };
     let mut near: Vec<(usize, &str)> = known.into_iter().filter_map(measured).collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().map(|(_, candidate)| candidate).collect()
-}
-
-/// Returns the edit distance of two words. Swapping neighbouring letters counts as one edit.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, to) in b.iter().enumerate() {
-            let get = |cells: &[usize], at: usize| cells.get(at).copied().unwrap_or(usize::MAX / 2);
-            let mut cost = (get(&last, j + 1) + 1)
-                .min(get(&row, j) + 1)
-                .min(get(&last, j) + usize::from(from != to));
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from);
-            if swapped {
-                cost = cost.min(get(&before_last, j - 1) + 1);
-            }
-            row.push(cost);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(0)
 }

@@ -23,6 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod text;
+
 mod branch_filter;
 mod builder;
 mod check;
@@ -72,9 +75,9 @@ pub use typed::Typed;
 pub use {
     decode::{Opened, decode},
     external::ExternalCheck,
-    fault::{escape, is_invisible, quote},
     keywords::near,
     limits::MAX_DEPTH,
     numeric::as_integer,
     raw::{Raw, survey},
+    text::{clip, counted, escape, is_invisible, quote, shortened},
 };

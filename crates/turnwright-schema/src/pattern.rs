@@ -2,7 +2,7 @@
 
 use regex_syntax::ast::ErrorKind;
 
-use super::fault::escape;
+use super::text::escape;
 
 /// The fault of a pattern that the parser has nothing against.
 pub(crate) const TOO_LARGE: &str = "is not a supported pattern, or is too large when compiled";

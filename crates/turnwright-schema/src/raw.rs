@@ -67,11 +67,7 @@ impl Survey {
     }
 }
 
-impl fmt::Debug for Surveyed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.survey.fmt(f)
-    }
-}
+debug_fields!(Surveyed { survey });
 
 impl RawArgs {
     #[doc(hidden)]

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use referencing::{Draft, Registry, Resolver, Retrieve, Uri};
 use serde_json::Value;
 
-use super::fault::escape;
 use super::graph;
 use super::plan::NodeId;
 use super::pointer::join;
 use super::problem::SchemaProblem;
+use super::text::escape;
 
 /// Returns an upper bound for the nesting of subschemas at one location: the number of references in the document.
 pub(crate) fn nesting_of(document: &Value) -> usize {

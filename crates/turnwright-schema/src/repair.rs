@@ -1,7 +1,5 @@
 //! Repairs: a record of every change that checking makes.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -95,12 +93,5 @@ impl Repair {
     }
 }
 
-impl fmt::Debug for Repair {
-    /// Shows no values: arguments may contain secrets. Serialise a repair to see them.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repair")
-            .field("pointer", &self.pointer)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+// Arguments may contain secrets. Serialise a repair to see them.
+debug_fields!(Repair { pointer, kind });

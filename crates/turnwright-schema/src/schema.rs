@@ -2,7 +2,6 @@
 //!
 //! The published document is the enforced document: repairs and defaults are a pass in front of validation.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
@@ -12,12 +11,13 @@ use serde_json::Value;
 
 use super::decode::{self, DecodeError};
 use super::external::{ExternalCheck, Rejection};
-use super::fault::{InvalidArguments, quote};
+use super::fault::InvalidArguments;
 use super::limits::{Limits, MAX_DEPTH};
 use super::options::SchemaOptions;
 use super::plan::{self, Plan};
 use super::problem::{SchemaError, SchemaProblem, Unenforced, UnenforcedKind};
 use super::raw::survey;
+use super::text::quote;
 use super::validators::{self, Validators};
 use super::{foreign, graph, keywords, limits, pointer, reference, typed, walk};
 
@@ -237,13 +237,7 @@ impl Schema {
     }
 }
 
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schema")
-            .field("document", &self.contract.document)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Schema { contract.document });
 
 /// Returns the draft that the document declares, after verifying that its root is an object schema, unless `any_root`.
 fn draft_of(document: &Value, any_root: bool) -> Result<Draft, SchemaProblem> {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::keywords;
 use super::numeric;
 use super::pointer::join;
-use super::{SchemaProblem, fault::escape};
+use super::{SchemaProblem, text::escape};
 use crate::problem::SchemaError;
 
 /// A type for arguments and typed answers. It has a JSON Schema, and JSON can be deserialised to it.

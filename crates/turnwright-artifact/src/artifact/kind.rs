@@ -94,11 +94,7 @@ impl PartialEq for ArtifactKind {
 
 impl Eq for ArtifactKind {}
 
-impl fmt::Debug for ArtifactKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArtifactKind({})", self.name)
-    }
-}
+debug_fields!(ArtifactKind { name });
 
 impl fmt::Display for ArtifactKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,9 +22,9 @@ mod query;
 mod read;
 pub mod text;
 
+use std::io;
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
-use std::{fmt, io};
 
 use bytes::{Bytes, BytesMut};
 use serde::Serialize;
@@ -80,12 +80,8 @@ pub enum Place {
     Reader,
 }
 
-impl fmt::Debug for Place {
-    /// Omits the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Place")
-    }
-}
+// The content may be secret.
+debug_fields!(Place {});
 
 impl SpooledArtifact {
     /// Creates an artifact from a reader. A record that contains it can be stored only if the bytes are small and in memory. To
@@ -320,11 +316,6 @@ impl SpooledArtifact {
     }
 }
 
-/// Formats a count with its noun, such as `3 nodes`.
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Converts a range of lines to its first line and its exclusive end, if it has one.
 fn half_open(lines: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
     let start = match lines.start_bound() {
@@ -340,14 +331,7 @@ fn half_open(lines: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
     (start, end)
 }
 
-impl fmt::Debug for SpooledArtifact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpooledArtifact")
-            .field("kind", &self.kind_name())
-            .field("bytes", &self.byte_length())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(SpooledArtifact { kind_name(), byte_length() });
 
 /// What a `#[tool]` function can return on success. Only for the error message.
 #[diagnostic::on_unimplemented(

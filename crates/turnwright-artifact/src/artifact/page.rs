@@ -1,7 +1,5 @@
 //! Results of queries, limited in size.
 
-use std::fmt;
-
 /// Bytes reserved at the end of every page for notes, such as how to continue.
 const NOTE_ROOM: usize = 512;
 
@@ -96,21 +94,5 @@ impl Page {
     }
 }
 
-/// Puts the text on one line and shortens it to at most `bytes` bytes, cut at a character boundary. Marks the cut with `…`.
-#[cfg(feature = "artifact-formats")]
-pub(super) fn clip(text: &str, bytes: usize) -> String {
-    let (text, mark) = if text.len() <= bytes {
-        (text, "")
-    } else {
-        let cut = text.floor_char_boundary(bytes.saturating_sub(3));
-        (text.get(..cut).unwrap_or(""), "…")
-    };
-    text.replace(char::is_control, " ") + mark
-}
-
-impl fmt::Debug for Page {
-    /// Omits the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Page({} of {} bytes)", self.text.len(), self.budget)
-    }
-}
+// The content may be secret.
+debug_fields!(Page { budget });

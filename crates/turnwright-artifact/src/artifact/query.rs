@@ -1,7 +1,6 @@
 //! Queries on artifacts, which become tools for the model.
 
 use std::any::Any;
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -117,13 +116,7 @@ impl Query {
     }
 }
 
-impl fmt::Debug for Query {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Query")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Query { name });
 
 /// Constructors for the errors of artifact queries. Custom kinds can use them too. The message is sent to the model unchanged, so
 /// it should say how to fix the query.

@@ -2,7 +2,6 @@
 //!
 //! If the caller stops waiting, the next read fails and the query ends.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -150,8 +149,4 @@ impl io::Seek for ArtifactRead {
     }
 }
 
-impl fmt::Debug for ArtifactRead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArtifactRead({} of {} bytes)", self.at, self.len())
-    }
-}
+debug_fields!(ArtifactRead { at });

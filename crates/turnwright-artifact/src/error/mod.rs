@@ -76,7 +76,7 @@ impl Error {
     #[doc(hidden)]
     pub fn invalid_args(subject: Option<&str>, faults: InvalidArguments) -> Self {
         let mut error = Error::new(ErrorCode::INVALID_TOOL_ARGS, faults.operator_text(subject));
-        error.0.model = Some(faults.model_text_for(subject));
+        error.0.model = Some(faults.model_text(subject));
         error.0.faults = faults;
         error
     }

@@ -216,14 +216,7 @@ fn ours<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e Error> {
     })
 }
 
-impl fmt::Debug for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolError")
-            .field("kind", &self.kind)
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolError { kind, message });
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

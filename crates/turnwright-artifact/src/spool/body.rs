@@ -73,30 +73,16 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Whether a result was truncated. For a stream, this is known only after it has been read.
-#[derive(Clone, Debug, Default)]
-pub struct Truncated(Arc<AtomicBool>);
-
-impl Truncated {
-    /// Returns whether content was cut off.
-    pub fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn set(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
 impl Body {
-    /// Truncates the content to `most` bytes, or up to three bytes less to avoid splitting a character.
+    /// Truncates the content to `most` bytes, or up to three bytes less to avoid splitting a character. Also returns whether
+    /// content was cut off, which for a stream is known only after it has been read.
     #[doc(hidden)]
-    pub fn bounded(self, most: u64) -> (Self, Truncated) {
-        let truncated = Truncated::default();
+    pub fn bounded(self, most: u64) -> (Self, Arc<AtomicBool>) {
+        let truncated = Arc::new(AtomicBool::new(false));
         let body = match self {
             Body::Text(mut text) => {
                 if let Some(end) = cut(text.as_bytes(), most) {
-                    truncated.set();
+                    truncated.store(true, Ordering::Release);
                     text.truncate(text.floor_char_boundary(end));
                     // Free the memory of the part that was cut off.
                     text.shrink_to_fit();
@@ -105,13 +91,13 @@ impl Body {
             }
             Body::Bytes(bytes) => match cut(&bytes, most).and_then(|end| bytes.get(..end)) {
                 Some(rest) => {
-                    truncated.set();
+                    truncated.store(true, Ordering::Release);
                     // A slice would keep all of the bytes alive.
                     Body::Bytes(Bytes::copy_from_slice(rest))
                 }
                 None => Body::Bytes(bytes),
             },
-            Body::Stream(stream) => Body::Stream(stream.bounded(most, truncated.clone())),
+            Body::Stream(stream) => Body::Stream(stream.bounded(most, Arc::clone(&truncated))),
         };
         (body, truncated)
     }
@@ -155,11 +141,11 @@ pub(super) struct Bound {
     left: u64,
     /// The start of a character near the limit, held back until the rest arrives.
     held_back: Bytes,
-    truncated: Truncated,
+    truncated: Arc<AtomicBool>,
 }
 
 impl Bound {
-    pub(super) fn new(most: u64, truncated: Truncated) -> Self {
+    pub(super) fn new(most: u64, truncated: Arc<AtomicBool>) -> Self {
         Bound {
             left: most,
             held_back: Bytes::new(),
@@ -177,7 +163,7 @@ impl Bound {
             joined.freeze()
         };
         if let Some(end) = cut(&piece, self.left) {
-            self.truncated.set();
+            self.truncated.store(true, Ordering::Release);
             piece.truncate(end);
             return (piece, true);
         }

@@ -1,10 +1,10 @@
 //! A spool in memory.
 
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, io};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -59,11 +59,7 @@ impl ByteReader for MemoryReader {
     }
 }
 
-impl fmt::Debug for MemoryReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemoryReader({} bytes)", self.0.len())
-    }
-}
+debug_fields!(MemoryReader { len() });
 
 /// A spool that stores results in memory until they are deleted or the spool is dropped. Clones share the content.
 ///
@@ -175,12 +171,7 @@ impl Spool for MemorySpool {
     }
 }
 
-impl fmt::Debug for MemorySpool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let results = self.by_id().map_or(0, |all| all.read().len());
-        write!(f, "MemorySpool({results} results)")
-    }
-}
+debug_fields!(MemorySpool {});
 
 /// The capacity of a spool, and how much of it is in use.
 #[derive(Debug)]

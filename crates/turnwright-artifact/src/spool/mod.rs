@@ -43,8 +43,6 @@ pub use memory::{MemoryReader, MemorySpool};
 pub use stream::{ByteSender, ByteStream, StreamClosed};
 
 #[doc(hidden)]
-pub use body::Truncated;
-#[doc(hidden)]
 pub use digest::{Spooled, digest_of};
 
 /// Stores the content of results. Writes are atomic: if a stream fails, nothing is stored.
@@ -127,33 +125,6 @@ pub trait Spool: Send + Sync {
     /// Returns whether content can be opened by its id later. If not, the bytes are written into their records when those are
     /// stored. A wrapper should delegate to the wrapped spool.
     fn can_reopen(&self) -> bool;
-}
-
-#[async_trait]
-impl<S: Spool + ?Sized> Spool for Arc<S> {
-    async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-        (**self).put(id, content).await
-    }
-
-    async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        (**self).open(id).await
-    }
-
-    async fn delete(&self, id: &str) -> io::Result<bool> {
-        (**self).delete(id).await
-    }
-
-    async fn list(&self) -> io::Result<Vec<String>> {
-        (**self).list().await
-    }
-
-    fn is_persistent(&self) -> bool {
-        (**self).is_persistent()
-    }
-
-    fn can_reopen(&self) -> bool {
-        (**self).can_reopen()
-    }
 }
 
 /// A source of immutable bytes that can be read by range, any number of times.

@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use tokio::sync::mpsc;
 
 use super::ByteReader;
-use super::body::{Bound, Truncated};
+use super::body::Bound;
 use super::digest::Hashing;
 
 /// Bytes per read from a reader.
@@ -116,7 +116,7 @@ impl ByteStream {
     }
 
     /// Ends the stream after `most` bytes. Its sender then finds it closed.
-    pub(super) fn bounded(self, most: u64, truncated: Truncated) -> Self {
+    pub(super) fn bounded(self, most: u64, truncated: Arc<AtomicBool>) -> Self {
         let state = Some((self, Bound::new(most, truncated)));
         let pieces = stream::unfold(state, async |state| {
             let (mut stream, mut bound) = state?;
@@ -199,17 +199,9 @@ impl ByteSender {
     }
 }
 
-impl fmt::Debug for ByteStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ByteStream")
-    }
-}
+debug_fields!(ByteStream {});
 
-impl fmt::Debug for ByteSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ByteSender")
-    }
-}
+debug_fields!(ByteSender {});
 
 impl fmt::Display for StreamClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

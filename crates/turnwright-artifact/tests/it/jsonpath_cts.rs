@@ -46,7 +46,10 @@ fn vectors() -> PathBuf {
 
 fn judge(case: &Value) -> Result<(), String> {
     let (name, selector) = (&case["name"], case["selector"].as_str().unwrap());
-    let path = match (JsonPath::parse(selector), case["invalid_selector"] == true) {
+    let path = match (
+        selector.parse::<JsonPath>(),
+        case["invalid_selector"] == true,
+    ) {
         (Err(error), true) => {
             assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
             return Ok(());

@@ -21,7 +21,6 @@ use crate::schema::{InvalidArguments, Schema, Typed};
 /// use turnwright_core::runner::AnswerFormat;
 ///
 /// let format = AnswerFormat::of::<Vec<String>>()?.retries(5);
-/// assert!(format.is_wrapped());
 /// assert_eq!(format.schema().document()["properties"]["value"]["type"], "array");
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
@@ -79,12 +78,6 @@ impl AnswerFormat {
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
-    }
-
-    /// Returns whether the model answers with `{"value": …}`, because the type is not a plain object.
-    #[must_use]
-    pub fn is_wrapped(&self) -> bool {
-        self.wrapped
     }
 
     pub(crate) fn max_retries(&self) -> u32 {

@@ -120,8 +120,8 @@ async fn objects_are_not_wrapped() {
     assert_eq!((map["a"], map["value"]), (1, 2));
     let tree = read::<Tree>(r#"{"children": [{"children": []}]}"#).await;
     assert_eq!(tree.unwrap().children.len(), 1);
-    assert!(!AnswerFormat::of::<Point>().unwrap().is_wrapped());
-    assert!(AnswerFormat::of::<Vec<Tree>>().unwrap().is_wrapped());
+    assert!(!AnswerFormat::of::<Point>().unwrap().wrapped);
+    assert!(AnswerFormat::of::<Vec<Tree>>().unwrap().wrapped);
     let trees = read::<Vec<Tree>>(r#"{"value": [{"children": [{"children": []}]}]}"#).await;
     assert_eq!(trees.unwrap().len(), 1);
 }

@@ -4,6 +4,7 @@
 //! results up to 64 KiB.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::{io, str};
 
 use bytes::BytesMut;
@@ -19,8 +20,8 @@ use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::media::Media;
 use crate::record::{CallState, Record, Settled, ToolCall, ToolResults};
+use crate::schema::shortened;
 use crate::spool::{Body, ByteStream};
-use crate::text::shortened;
 use crate::tool::context::{Mark, ToolContext};
 use crate::tool::{Content, IntoToolResult, Tool, ToolOutput};
 
@@ -126,7 +127,7 @@ async fn store_output(
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
     }
-    settled.truncated = truncated.get();
+    settled.truncated = truncated.load(Ordering::Acquire);
     if settled.truncated {
         let (id, tool) = (call.id(), tool.name());
         turn.warn(format!(

@@ -425,27 +425,6 @@ impl EventKind {
             EventKind::Error { .. } => "error",
         }
     }
-
-    /// Returns the id of the record, the call or the gate that the event is about.
-    fn id(&self) -> Option<&str> {
-        match self {
-            EventKind::MessageDelta(delta)
-            | EventKind::ThoughtDelta(delta)
-            | EventKind::ToolCallDelta { delta, .. } => Some(&delta.id),
-            EventKind::Message(message) => Some(message.id()),
-            EventKind::Thought(thought) => Some(thought.id()),
-            EventKind::ToolCall(call) | EventKind::ToolCallIncomplete(call) => Some(call.id()),
-            EventKind::GateOpened(gate) => Some(&gate.id),
-            EventKind::AnswerRejected { id, .. } => id.as_deref(),
-            EventKind::Discarded { id }
-            | EventKind::GateClosed { id, .. }
-            | EventKind::ToolCallRefused { id, .. }
-            | EventKind::ToolExecutionStart { id, .. }
-            | EventKind::ToolExecutionProgress { id, .. }
-            | EventKind::ToolExecutionEnd { id, .. } => Some(id),
-            _ => None,
-        }
-    }
 }
 
 /// The fields of the event of a record.
@@ -467,9 +446,6 @@ impl fmt::Debug for EventKind {
     /// Omits arguments and the output of the model, which may be secret. Serialise an event to see all of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct(self.name());
-        if let Some(id) = self.id() {
-            debug.field("id", &id);
-        }
         if let EventKind::Warning { message }
         | EventKind::Log { message, .. }
         | EventKind::Error { message, .. } = self

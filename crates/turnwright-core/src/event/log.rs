@@ -1,7 +1,6 @@
 //! Log entries for operators.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,11 +91,5 @@ impl<T: Into<String>> From<T> for LogEntry {
     }
 }
 
-impl fmt::Debug for LogEntry {
-    /// Omits the text and the data, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogEntry")
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+// The text and the data may be secret.
+debug_fields!(LogEntry { kind });

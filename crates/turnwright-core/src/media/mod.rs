@@ -9,7 +9,7 @@
 //!     .derived("transcript", "The tenant shall …", TrustTier::FirstParty)
 //!     .build()?;
 //! assert_eq!(scan.tier(), TrustTier::ThirdPartyPrivate);
-//! assert_eq!(scan.hazard(), ModalityHazard::ExtractableInstructions);
+//! assert_eq!(scan.descriptor().modality_hazard, ModalityHazard::ExtractableInstructions);
 //! // A derived text is trusted no more than the media.
 //! assert_eq!(scan.derived("transcript").unwrap().trust_tier, TrustTier::ThirdPartyPrivate);
 //! # Ok::<(), turnwright_core::Error>(())
@@ -28,7 +28,6 @@ use std::sync::Arc;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderStringWriter;
 use bytes::{Bytes, BytesMut};
-use indexmap::IndexMap;
 
 #[doc(no_inline)]
 pub use crate::spool::MemoryReader;
@@ -100,40 +99,23 @@ impl Media {
         &self.described.filename
     }
 
-    /// Returns the origin, if known.
-    #[must_use]
-    pub fn source(&self) -> Option<&str> {
-        self.described.source.as_deref()
-    }
-
     /// Returns how far the content is trusted.
     #[must_use]
     pub fn tier(&self) -> TrustTier {
         self.described.trust_tier
     }
 
-    /// Returns how the content could carry instructions.
-    #[must_use]
-    pub fn hazard(&self) -> ModalityHazard {
-        self.described.modality_hazard
-    }
-
     /// Returns whether a prompt that shows the media must warn the model not to follow instructions in it.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
-        self.tier() < TrustTier::FirstParty && self.hazard() != ModalityHazard::Inert
+        self.tier() < TrustTier::FirstParty
+            && self.described.modality_hazard != ModalityHazard::Inert
     }
 
     /// Returns the derived text with this name.
     #[must_use]
     pub fn derived(&self, name: &str) -> Option<&Derived> {
         self.described.stash.get(name)
-    }
-
-    /// Returns all derived texts.
-    #[must_use]
-    pub fn stash(&self) -> &IndexMap<String, Derived> {
-        &self.described.stash
     }
 
     /// Adds a derived text. Its trust tier is at most that of the media.

@@ -89,7 +89,10 @@ fn constructors_set_tier_and_hazard() {
                 Document => ModalityHazard::ExtractableInstructions,
                 _ => ModalityHazard::OpaquePerceptual,
             };
-            assert_eq!((media.tier(), media.hazard()), (tier, hazard));
+            assert_eq!(
+                (media.tier(), media.descriptor().modality_hazard),
+                (tier, hazard)
+            );
             assert_eq!(media.is_untrusted(), tier != FirstParty);
         }
     }

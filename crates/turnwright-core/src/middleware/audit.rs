@@ -18,6 +18,7 @@ use crate::gate::GateKind;
 use crate::pipeline::{Middleware, Next};
 use crate::text::panic_text;
 use crate::tool::context::{TurnContext, WeakTurnContext};
+use crate::usage::as_millis;
 
 /// Receives audited calls. Implemented for closures that take an [`AuditedCall`].
 ///
@@ -331,13 +332,6 @@ pub struct AuditedCall {
     /// When the call was settled, or when the turn ended if it could not be settled.
     #[serde(rename = "endedAtMs", serialize_with = "since_epoch")]
     pub ended_at: SystemTime,
-}
-
-fn as_millis<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    match duration {
-        Some(duration) => serializer.serialize_f64(duration.as_secs_f64() * 1000.0),
-        None => serializer.serialize_none(),
-    }
 }
 
 fn since_epoch<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {

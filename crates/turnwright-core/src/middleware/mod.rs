@@ -44,7 +44,7 @@ pub use compact::{Compact, Summariser, SummaryRequest, compact};
 pub use fetch_tools::{FetchTools, fetch_tools};
 pub use find_tools::{FindTools, find_tools};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
-pub use tool_filter::{ToolFilter, tool_filter, tool_filter_by_meta, tool_filter_in};
+pub use tool_filter::{ToolFilter, tool_filter, tool_filter_in};
 
 use std::collections::HashMap;
 use std::sync::Arc;

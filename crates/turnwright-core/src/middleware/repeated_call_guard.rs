@@ -32,7 +32,6 @@ type MayRepeat = Arc<dyn Fn(&Tool) -> bool + Send + Sync>;
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct RepeatedCallGuard {
     times: u32,
-    warns: bool,
     may_repeat: Option<MayRepeat>,
 }
 
@@ -63,18 +62,11 @@ pub struct RepeatedCallGuard {
 pub fn repeated_call_guard(times: u32) -> RepeatedCallGuard {
     RepeatedCallGuard {
         times: times.max(1),
-        warns: true,
         may_repeat: None,
     }
 }
 
 impl RepeatedCallGuard {
-    /// Ends the turn without warning the model first.
-    pub fn without_warning(mut self) -> Self {
-        self.warns = false;
-        self
-    }
-
     /// Exempts tools, in addition to those with the metadata `repeatable: true`.
     pub fn except(mut self, may_repeat: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
         self.may_repeat = Some(Arc::new(may_repeat));
@@ -128,9 +120,9 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
         for (call, times) in self.repeated(&ctx) {
             let at = format!("{WARNED}.{}", call.checksum());
             match ctx.stash().get_as::<u32>(&at) {
-                None if self.warns => warn(&ctx, &call, times, &at).await?,
+                None => warn(&ctx, &call, times, &at).await?,
                 Some(reported) if times <= reported => {}
-                None | Some(_) => {
+                Some(_) => {
                     let tool = escape(call.tool(), 80);
                     ctx.turn().end_at_limit(Limit::RepeatedCall { tool, times });
                     return Ok(());
@@ -145,4 +137,4 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
     }
 }
 
-debug_fields!(RepeatedCallGuard { times, warns });
+debug_fields!(RepeatedCallGuard { times });

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use serde_json::Value;
 
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
@@ -20,17 +19,16 @@ type Passes = Arc<dyn Fn(&TurnContext, &Tool) -> bool + Send + Sync>;
 /// Middleware that removes or hides tools. See [`tool_filter`].
 ///
 /// ```
-/// use turnwright_core::middleware::tool_filter_by_meta;
+/// use turnwright_core::middleware::tool_filter;
 ///
 /// // The other tools can still be called, but take no tokens.
-/// let filter = tool_filter_by_meta("stage", "published").hide_only();
+/// let filter = tool_filter(|tool| tool.meta().get("stage") == Some(&"published".into())).hide_only();
 /// ```
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct ToolFilter {
     passes: Passes,
     hides: bool,
-    artifact_tools: bool,
     /// Distinguishes this filter from other filters that hide tools.
     number: u64,
 }
@@ -42,10 +40,10 @@ pub struct ToolFilter {
 /// With [`ToolFilter::hide_only`] the tools are only hidden from the model, and shown again once they pass. This saves tokens,
 /// but the tools can still be called.
 ///
-/// Artifact tools always pass, unless [`ToolFilter::include_artifact_tools`] is set.
+/// Artifact tools always pass.
 ///
 /// ```
-/// use turnwright_core::middleware::{tool_filter, tool_filter_by_meta, tool_filter_in};
+/// use turnwright_core::middleware::{tool_filter, tool_filter_in};
 /// use turnwright_core::{DispatchContext, Effects, Tool, ToolContext, TurnContext};
 /// use serde_json::{Value, json};
 ///
@@ -63,7 +61,7 @@ pub struct ToolFilter {
 /// assert_eq!(runner.run("What can you do?").await.into_answer()?, "look");
 ///
 /// // By metadata of the tool, and by data of the turn:
-/// let published = tool_filter_by_meta("stage", "published");
+/// let published = tool_filter(|tool| tool.meta().get("stage") == Some(&json!("published")));
 /// let allowed = tool_filter_in(|ctx: &TurnContext, tool: &Tool| {
 ///     let role = ctx.stash().get_as::<String>("user.role");
 ///     role.as_deref() == Some("admin") || tool.meta().get("admin").is_none()
@@ -75,16 +73,6 @@ pub fn tool_filter(passes: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> To
     tool_filter_in(move |_: &TurnContext, tool: &Tool| passes(tool))
 }
 
-/// Like [`tool_filter`], by metadata: a tool passes if its metadata has this value at this dot path, or an array that contains
-/// it. Tools without the metadata do not pass.
-pub fn tool_filter_by_meta(path: impl Into<String>, value: impl Into<Value>) -> ToolFilter {
-    let (path, value) = (path.into(), value.into());
-    tool_filter(move |tool| match tool.meta().get(&path) {
-        Some(Value::Array(items)) if items.contains(&value) => true,
-        there => there == Some(&value),
-    })
-}
-
 /// Like [`tool_filter`], with access to the turn.
 pub fn tool_filter_in(
     passes: impl Fn(&TurnContext, &Tool) -> bool + Send + Sync + 'static,
@@ -93,7 +81,6 @@ pub fn tool_filter_in(
     ToolFilter {
         passes: Arc::new(passes),
         hides: false,
-        artifact_tools: false,
         number: FILTERS.fetch_add(1, Ordering::Relaxed),
     }
 }
@@ -106,17 +93,10 @@ impl ToolFilter {
         self
     }
 
-    /// Applies the filter to artifact tools too. They are present only in the dispatch input.
-    pub fn include_artifact_tools(mut self) -> Self {
-        self.artifact_tools = true;
-        self
-    }
-
     fn apply(&self, turn: &TurnContext) -> Result<(), Error> {
         // Evaluate all tools before changing anything, so that a panic in the filter has no effect.
         let judge = |tool: Tool| {
-            let exempt = tool.is_artifact_tool() && !self.artifact_tools;
-            let passes = exempt || (self.passes)(turn, &tool);
+            let passes = tool.is_artifact_tool() || (self.passes)(turn, &tool);
             (tool, passes)
         };
         let judged: Vec<(Tool, bool)> = turn.tools().all().into_iter().map(judge).collect();
@@ -125,11 +105,6 @@ impl ToolFilter {
         }
         for (tool, _) in judged.iter().filter(|(_, passes)| !passes) {
             turn.tools().unregister(tool.name());
-            // The tool that an artifact tool had replaced.
-            let replaced = turn.tools().get(tool.name());
-            if replaced.is_some_and(|replaced| !(self.passes)(turn, &replaced)) {
-                turn.tools().unregister(tool.name());
-            }
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ impl Coverage {
 
     /// Returns the number of records that it replaces.
     #[must_use]
-    pub fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.summarised.saturating_add(self.omitted)
     }
 }

@@ -19,10 +19,10 @@ use super::stored::AsText;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GateKind {
-    /// Whether a call may run. Opened when a policy requires approval. Named [`GateKind::APPROVAL`].
+    /// Whether a call may run. Opened when a policy requires approval. Named `approval`.
     Approval,
     /// Whether a call of a dead process took effect. Opened by [`ask_operator`](crate::tool::reconcile::ask_operator). Named
-    /// [`GateKind::UNKNOWN_CALL`].
+    /// `unknown_call`.
     UnknownCall,
     /// A gate of a handler or of middleware, with a custom name.
     Custom(Arc<str>),
@@ -30,9 +30,9 @@ pub enum GateKind {
 
 impl GateKind {
     /// The name of [`GateKind::Approval`].
-    pub const APPROVAL: &str = "approval";
+    const APPROVAL: &str = "approval";
     /// The name of [`GateKind::UnknownCall`].
-    pub const UNKNOWN_CALL: &str = "unknown_call";
+    const UNKNOWN_CALL: &str = "unknown_call";
 
     /// Returns the name that is stored and displayed.
     #[must_use]

@@ -39,7 +39,7 @@ stored! {
 
 impl Lease {
     /// Maximum lease duration. A longer lease was written with a wrong clock.
-    pub const MAX_TERM: Duration = Duration::from_secs(60 * 60);
+    pub(crate) const MAX_TERM: Duration = Duration::from_secs(60 * 60);
 
     /// The id of the lease that runners use.
     pub const ID: &str = "lease";

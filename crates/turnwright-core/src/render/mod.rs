@@ -263,19 +263,23 @@ impl Renderer {
     }
 
     fn described_media(&self, media: &Media, why: &str) -> Vec<Part> {
-        let derived = if media.stash().is_empty() {
+        let derived = if media.descriptor().stash.is_empty() {
             "no description is available"
         } else {
             "a description follows"
         };
         let mut parts = vec![self.about_media(media, &format!("{why}; {derived}."))];
-        parts.extend((1..).zip(media.stash()).map(|(part, (name, derived))| {
-            let envelope = Envelope::new(envelope_kind(derived.trust_tier), media.id())
-                .part(part)
-                .attribute("derived", name)
-                .attribute("tier", derived.trust_tier.as_str());
-            Part::Text(envelope.seal(&self.secret, &derived.text))
-        }));
+        parts.extend(
+            (1..)
+                .zip(&media.descriptor().stash)
+                .map(|(part, (name, derived))| {
+                    let envelope = Envelope::new(envelope_kind(derived.trust_tier), media.id())
+                        .part(part)
+                        .attribute("derived", name)
+                        .attribute("tier", derived.trust_tier.as_str());
+                    Part::Text(envelope.seal(&self.secret, &derived.text))
+                }),
+        );
         parts
     }
 

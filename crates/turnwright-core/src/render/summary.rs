@@ -1,6 +1,7 @@
 //! What a model reads before a summary.
 
 use crate::record::Coverage;
+use crate::schema::counted;
 use crate::trust::{TrustTier, neutralise};
 
 /// Says what a summary replaces, in the framework's own words. The text of the summary follows in its envelope, if there is one.
@@ -9,7 +10,7 @@ pub(super) fn notice(covers: &Coverage, tier: TrustTier) -> String {
         0 => String::new(),
         exchanges => format!("{}, ", counted(exchanges, "exchange")),
     };
-    let what = |entries: u64| format!("{exchanges}{}", counted_entries(entries));
+    let what = |entries: u64| format!("{exchanges}{}", counted(entries, "entry"));
     if covers.summarised == 0 {
         return format!(
             "The oldest part of this conversation ({}) was removed to save space. It is not shown and cannot be read. If you \
@@ -40,12 +41,4 @@ pub(super) fn notice(covers: &Coverage, tier: TrustTier) -> String {
         what(covers.records())
     );
     neutralise(&text).into_owned()
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-fn counted_entries(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "entry" } else { "entries" })
 }

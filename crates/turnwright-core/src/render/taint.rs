@@ -68,7 +68,7 @@ impl Tiers {
 
     fn add_media(&mut self, media: &Media) {
         self.add(media.tier());
-        for derived in media.stash().values() {
+        for derived in media.descriptor().stash.values() {
             self.add(derived.trust_tier);
         }
     }
@@ -142,7 +142,7 @@ impl Taint {
     }
 
     /// Adds private data.
-    pub fn add_private(&mut self) {
+    pub(crate) fn add_private(&mut self) {
         self.private = true;
     }
 

@@ -24,20 +24,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 
-mod builder;
 mod live_turns;
 
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::sync::Arc;
-use std::{fmt, io};
 
-pub use builder::StorageBuilder;
 pub(crate) use live_turns::{LiveTurn, TurnKey};
 
 use self::live_turns::LiveTurns;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::record::{ConversationInfo, GateAnswer};
 use crate::spool::{MemorySpool, Spool};
 use crate::store::{
@@ -99,7 +97,7 @@ impl Storage {
         }
     }
 
-    /// Starts to put a storage together from a store, its spool and a secret.
+    /// Puts a storage together from a store, its spool and a secret.
     ///
     /// The secret must be stored, apart from the records, and must be the same in every process that uses the store.
     ///
@@ -112,15 +110,46 @@ impl Storage {
     ///
     /// let secret = ConversationSecret::from_bytes([7; 32]);
     /// let spool = MemorySpool::with_capacity(64 * 1024 * 1024);
-    /// let storage = Storage::builder(MemoryStore::default(), Arc::new(spool), secret).build()?;
+    /// let storage = Storage::new(MemoryStore::default(), Arc::new(spool), secret)?;
+    /// assert!(!storage.is_persistent());
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
-    pub fn builder(
+    ///
+    /// # Errors
+    /// Returns `E_INVALID_STORAGE` if the store reads results from another spool ([`Store::spool`]), or if it is persistent and
+    /// the spool is not.
+    pub fn new(
         store: impl Store + 'static,
         spool: Arc<dyn Spool>,
         secret: ConversationSecret,
-    ) -> StorageBuilder {
-        StorageBuilder::new(Arc::new(store), spool, secret)
+    ) -> Result<Self, Error> {
+        let own = store.spool();
+        if let Some(own) = &own
+            && !is_same(own, &spool)
+        {
+            return Err(invalid(
+                "the store reads results from a spool of its own, and this is another one: pass the `Arc` that the store \
+                 was made with, which `store.spool()` returns",
+            ));
+        }
+        if store.is_persistent() && !spool.is_persistent() {
+            return Err(invalid(match own {
+                Some(_) => {
+                    "the store is persistent but its spool is not, so results would be lost on restart: open the store with \
+                     a persistent spool, such as `DiskSpool::open(\"results\").await?`"
+                }
+                None => {
+                    "the store is persistent but the spool is not, so results would be lost on restart: pass a persistent \
+                     spool, such as `DiskSpool::open(\"results\").await?`, and make the store with the same one"
+                }
+            }));
+        }
+        Ok(Storage {
+            store: Arc::new(store),
+            spool,
+            secret: Some(secret),
+            live: Arc::default(),
+        })
     }
 
     pub(crate) fn live_turns(&self) -> &LiveTurns {
@@ -297,17 +326,22 @@ impl Storage {
 }
 
 /// [`Storage::memory`].
+/// Returns whether both are the same value. The vtable may differ between crates, so only the address is compared.
+fn is_same(own: &Arc<dyn Spool>, given: &Arc<dyn Spool>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(given))
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(
+        ErrorCode::INVALID_STORAGE,
+        format!("invalid storage: {why}"),
+    )
+}
+
 impl Default for Storage {
     fn default() -> Self {
         Storage::memory()
     }
 }
 
-impl fmt::Debug for Storage {
-    /// Omits the secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Storage")
-            .field("persistent", &self.is_persistent())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Storage { is_persistent() });

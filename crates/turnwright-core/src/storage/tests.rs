@@ -19,14 +19,13 @@ impl Storage {
             None => Arc::new(MemorySpool::transient()),
         };
         let secret = ConversationSecret::of_process().unwrap();
-        Storage::builder(store, spool, secret).build().unwrap()
+        Storage::new(store, spool, secret).unwrap()
     }
 
     /// A storage in memory with this spool, for tests.
     pub(crate) fn of_spool(spool: impl Spool + 'static) -> Self {
         let secret = ConversationSecret::of_process().unwrap();
-        let builder = Storage::builder(MemoryStore::default(), Arc::new(spool), secret);
-        builder.build().unwrap()
+        Storage::new(MemoryStore::default(), Arc::new(spool), secret).unwrap()
     }
 }
 
@@ -78,14 +77,14 @@ fn inconsistent_parts_are_rejected_with_advice() {
         (Some(disk()), disk(), "`store.spool()`"),
         (Some(Arc::clone(&own)), own, "open the store with"),
     ] {
-        let error = Storage::builder(Claims(of_store), given, secret()).build();
+        let error = Storage::new(Claims(of_store), given, secret());
         let error = error.unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_STORAGE);
         assert!(error.message().contains(advice), "{error}");
     }
     let own = disk();
     for (of_store, given) in [(None, disk()), (Some(Arc::clone(&own)), own)] {
-        let storage = Storage::builder(Claims(of_store), given, secret()).build();
+        let storage = Storage::new(Claims(of_store), given, secret());
         let storage = storage.unwrap();
         assert!(storage.is_persistent());
     }
@@ -94,14 +93,9 @@ fn inconsistent_parts_are_rejected_with_advice() {
 #[test]
 fn debug_does_not_show_the_secret() {
     let secret = ConversationSecret::from_bytes([0xab; 32]);
-    let builder = Storage::builder(
-        MemoryStore::default(),
-        Arc::new(MemorySpool::default()),
-        secret,
-    );
-    let shown = format!("{builder:?} {:?}", Storage::memory());
-    let storage = builder.build().unwrap();
-    let shown = format!("{shown} {storage:?} {:?}", storage.secret());
+    let spool = Arc::new(MemorySpool::default());
+    let storage = Storage::new(MemoryStore::default(), spool, secret).unwrap();
+    let shown = format!("{storage:?} {:?}", storage.secret());
     for part in ["ab", "AB", "171"] {
         assert!(!shown.contains(part), "{shown}");
     }

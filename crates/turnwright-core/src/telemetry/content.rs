@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::record::{Author, Message};
+use crate::schema::shortened;
 use crate::spool::Body;
-use crate::text::shortened;
 use crate::tool::{Content, ToolOutput};
 
 /// Maximum bytes of each, before the note about what was omitted.

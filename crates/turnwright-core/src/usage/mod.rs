@@ -226,7 +226,7 @@ impl From<Usage> for ModelUsage {
     }
 }
 
-fn as_millis<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_millis<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
     time.map(|time| time.as_secs_f64() * 1000.0).serialize(to)
 }
 

@@ -99,7 +99,7 @@ impl Server {
     async fn media(&self, tool: &Tool, media: &[Media]) -> io::Result<Vec<ContentBlock>> {
         let mut content = Vec::new();
         for item in media {
-            for derived in item.stash().values() {
+            for derived in item.descriptor().stash.values() {
                 content.push(ContentBlock::text(&derived.text));
             }
             self.medium(tool, item, &mut content).await?;
@@ -136,11 +136,9 @@ fn failed(text: &str) -> CallToolResult {
 
 /// A document or video as an embedded resource.
 fn embedded(media: &Media, bytes: &Bytes) -> ResourceContents {
-    let uri = match media
-        .source()
-        .filter(|source| url::Url::parse(source).is_ok())
-    {
-        Some(source) => source.to_owned(),
+    let source = media.descriptor().source.as_ref();
+    let uri = match source.filter(|source| url::Url::parse(source).is_ok()) {
+        Some(source) => source.clone(),
         None => format!("turnwright://media/{}", media.id()),
     };
     let is_text = media.mime_type().starts_with("text/") || media.mime_type().ends_with("json");

@@ -39,9 +39,9 @@ async fn run(
     // A new secret each time, as in another process.
     let secret = ConversationSecret::random().unwrap();
     let spool = Arc::new(MemorySpool::transient());
-    let storage = Storage::builder(MemoryStore::default(), spool, secret);
+    let storage = Storage::new(MemoryStore::default(), spool, secret);
     let runner = turnwright_core::runner(model)
-        .storage(storage.build().unwrap())
+        .storage(storage.unwrap())
         .tool(weather.build())
         .build()
         .unwrap();

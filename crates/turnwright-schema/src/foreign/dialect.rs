@@ -3,8 +3,8 @@
 use referencing::Draft;
 use serde_json::Value;
 
-use crate::fault::quote;
 use crate::problem::SchemaProblem;
+use crate::text::quote;
 
 /// The draft of a foreign document. Each is published as draft 7 or draft 2020-12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,10 +18,10 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::fault::quote;
 use crate::options::SchemaOptions;
 use crate::problem::{SchemaError, SchemaProblem};
 use crate::reference::prepare_references;
+use crate::text::quote;
 use dialect::Dialect;
 pub(crate) use emit::Adapted;
 use verdict::Judge;

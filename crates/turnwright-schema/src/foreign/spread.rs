@@ -6,8 +6,8 @@
 
 use super::survey::{Node, NodeId};
 use super::verdict::Verdict;
-use crate::fault::escape;
 use crate::pointer::join;
+use crate::text::escape;
 
 /// Drops or weakens every keyword that could reject what the original accepts.
 pub(super) fn spread(nodes: &mut [Node<'_>]) {

@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::dialect::only_describes;
-use crate::fault::{escape, quote};
 use crate::keywords::{self, Keyword, Shape};
 use crate::numeric;
 use crate::options::SchemaOptions;
 use crate::pattern;
 use crate::plan::Types;
 use crate::problem::UnenforcedKind;
+use crate::text::{escape, quote};
 use crate::validators;
 
 /// What becomes of a keyword that is not published as it is.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::fault::escape;
 use crate::problem::UnenforcedKind;
+use crate::text::escape;
 
 /// The maximum number of characters of a quoted keyword.
 const MAX_CHARS: usize = 300;

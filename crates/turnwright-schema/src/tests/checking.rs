@@ -22,9 +22,9 @@ fn invalid_json_is_explained() {
         let error = schema.check(text).unwrap_err();
         assert_eq!(fault(&error), ("", "json"), "{text}");
         assert!(
-            error.model_text().contains(words),
+            error.model_text(None).contains(words),
             "{text}: {}",
-            error.model_text()
+            error.model_text(None)
         );
     }
     for (text, got) in [
@@ -76,9 +76,9 @@ fn twenty_faults_are_listed_and_the_rest_counted() {
     assert_eq!(error.more_faults(), 13);
     assert_eq!(error.faults()[19].pointer, "/v/19");
     assert!(
-        error.model_text().ends_with("- and 13 more"),
+        error.model_text(None).ends_with("- and 13 more"),
         "{}",
-        error.model_text()
+        error.model_text(None)
     );
 }
 
@@ -100,13 +100,13 @@ fn received_values_are_shortened_and_escaped_in_messages() {
     let error = closed.check(json!({ "a\u{202e}\nb": 1 })).unwrap_err();
     assert!(
         !error
-            .model_text()
+            .model_text(None)
             .lines()
             .nth(1)
             .unwrap()
             .contains('\u{202e}')
     );
-    assert_eq!(error.model_text().lines().count(), 2);
+    assert_eq!(error.model_text(None).lines().count(), 2);
 }
 
 #[test]
@@ -515,7 +515,7 @@ async fn all_external_checks_run_after_the_schema_accepts() {
         "the operator text has the reason"
     );
     assert!(
-        !error.model_text().contains("secret host"),
+        !error.model_text(None).contains("secret host"),
         "the model text does not have the reason"
     );
     assert_eq!(

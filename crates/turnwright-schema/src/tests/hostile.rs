@@ -45,7 +45,7 @@ fn depth_limit_is_the_same_for_text_and_values() {
             assert_eq!(fault(&error), ("", "max_depth"), "{levels}");
             assert!(
                 error
-                    .model_text()
+                    .model_text(None)
                     .contains("at most 128 levels deep: send a flatter structure"),
                 "{error}"
             );
@@ -69,7 +69,7 @@ fn oversized_arguments_are_rejected_before_decoding_and_the_limit_is_configurabl
     let text = format!("{{\"v\": \"{}\"}}", "a".repeat(50 << 20));
     let error = schema.check(text.as_str()).unwrap_err();
     assert_eq!(fault(&error), ("", "max_bytes"));
-    assert!(error.model_text().len() < 300);
+    assert!(error.model_text(None).len() < 300);
     let error = schema
         .check(json!({ "v": "a".repeat(2 << 20) }))
         .unwrap_err();
@@ -136,7 +136,10 @@ fn a_recursive_enum_is_repaired_at_every_depth_and_explained_where_that_is_cheap
         } else {
             "the errors are too many to list"
         };
-        assert!(error.model_text().contains(explained), "{depth}: {error}");
+        assert!(
+            error.model_text(None).contains(explained),
+            "{depth}: {error}"
+        );
     }
     // A large leaf is not copied for every branch of every level.
     let error = schema
@@ -162,14 +165,14 @@ fn long_key_above_many_faults_does_not_multiply_the_output() {
     .unwrap();
     assert_eq!(fault(&filling.check(many("{}")).unwrap_err()).1, "work");
     let wrong = schema.check(many("true")).unwrap_err();
-    assert!(wrong.model_text().len() < 20_000);
+    assert!(wrong.model_text(None).len() < 20_000);
     let repeats = format!("{{\"{key}\":{{{}}}}}", vec!["\"a\":1"; 90_000].join(","));
     let error = schema.check(repeats).unwrap_err();
     assert_eq!(
         (error.faults().len(), error.more_faults() > 80_000),
         (20, true)
     );
-    assert!(error.model_text().len() < 20_000);
+    assert!(error.model_text(None).len() < 20_000);
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn model_text_stays_short() {
         schema
             .check(json!({ "u": many }))
             .unwrap_err()
-            .model_text()
+            .model_text(None)
             .len()
             < 2_000
     );
@@ -195,7 +198,7 @@ fn model_text_stays_short() {
         closed
             .check(Value::Object(unseen))
             .unwrap_err()
-            .model_text()
+            .model_text(None)
             .len()
             < 15_000
     );
@@ -204,9 +207,9 @@ fn model_text_stays_short() {
         .check(json!({ "o": "x" }))
         .unwrap_err();
     assert!(
-        error.model_text().contains(" more") && error.model_text().len() < 1_000,
+        error.model_text(None).contains(" more") && error.model_text(None).len() < 1_000,
         "{}",
-        error.model_text()
+        error.model_text(None)
     );
 }
 

@@ -18,7 +18,7 @@ fn text(schema: Value, value: Value) -> String {
 #[track_caller]
 fn line(schema: &Schema, arguments: &str) -> String {
     let error = schema.check(arguments).unwrap_err();
-    let text = error.model_text();
+    let text = error.model_text(None);
     let (lead, faults) = text.split_once('\n').unwrap();
     assert_eq!(
         lead,
@@ -31,7 +31,7 @@ fn line(schema: &Schema, arguments: &str) -> String {
 fn lead_names_the_tool() {
     let error = InvalidArguments::from(Fault::new("/city", "city_exists", "is not a known city"));
     assert_eq!(
-        error.model_text_for(Some("`forecast`")),
+        error.model_text(Some("`forecast`")),
         "Invalid arguments for `forecast`. The tool was not run. Fix the following and call it again:\n\
          - /city: is not a known city"
     );

@@ -114,7 +114,7 @@ impl SqliteStore {
         let mut gone = Vec::new();
         let mut failed: Option<(u64, io::Error)> = None;
         for (id, freed) in &erased.unnamed {
-            match forget(spool, id, freed.is_none()).await {
+            match forget(&**spool, id, freed.is_none()).await {
                 Ok(there) => {
                     gone.push(id.clone());
                     deleted.spooled += u64::from(there);

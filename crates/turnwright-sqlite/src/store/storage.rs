@@ -91,7 +91,7 @@ impl SqliteStore {
     pub async fn storage(&self) -> Result<Storage, StoreError> {
         let secret = self.secret().await?;
         let spool = Arc::clone(self.results());
-        let built = Storage::builder(self.clone(), spool, secret).build();
+        let built = Storage::new(self.clone(), spool, secret);
         built.map_err(StoreError::failed)
     }
 

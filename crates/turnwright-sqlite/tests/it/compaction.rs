@@ -42,7 +42,7 @@ fn tool(name: &str, text: impl Into<String>, asks: bool) -> Tool {
 /// A runner with its own connection to the file.
 async fn runner(file: &Path, model: &ScriptedModel) -> TurnRunner {
     let summary = |request: SummaryRequest| async move {
-        Ok(format!("A summary of {} parts.", request.parts().len()))
+        Ok(format!("A summary of {} parts.", request.parts.len()))
     };
     turnwright_core::runner(model.clone())
         .storage(Storage::sqlite(file).await.unwrap())

@@ -10,7 +10,7 @@ use turnwright_core::store::{
 use serde_json::{Value, json};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool, Spool as _};
+use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool};
 use turnwright_core::store::{ConversationId, Query, Store, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
@@ -256,25 +256,25 @@ async fn persistent_store_with_transient_spool_is_rejected() {
     let own = in_memory.spool().unwrap();
     let refused = [
         (
-            Storage::builder(in_memory, own, secret()),
+            Storage::new(in_memory, own, secret()),
             "the store is persistent but its spool is not",
         ),
         (
-            Storage::builder(without(), memory(), secret()),
+            Storage::new(without(), memory(), secret()),
             "make the store with the same one",
         ),
         (
-            Storage::builder(store.clone(), Arc::new(disk()), secret()),
+            Storage::new(store.clone(), Arc::new(disk()), secret()),
             "`store.spool()`",
         ),
     ];
-    for (builder, why) in refused {
-        let error = builder.build().unwrap_err();
+    for (built, why) in refused {
+        let error = built.unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_STORAGE);
         assert!(error.message().contains(why), "{error}");
     }
-    let built = Storage::builder(without(), Arc::new(disk()), secret());
-    assert!(built.build().is_ok());
+    let built = Storage::new(without(), Arc::new(disk()), secret());
+    assert!(built.is_ok());
     let memory = SqliteStore::in_memory().await.unwrap();
     assert!(!memory.storage().await.unwrap().is_persistent());
 }

@@ -23,7 +23,7 @@ const SECRET: [u8; 32] = [7; 32];
 /// ```
 ///
 /// # Panics
-/// Panics if the store and its spool do not fit together: see [`Storage::builder`].
+/// Panics if the store and its spool do not fit together: see [`Storage::new`].
 pub fn storage_of(store: impl Store + 'static) -> Storage {
     let spool = store.spool();
     let spool = spool.unwrap_or_else(|| Arc::new(MemorySpool::transient()));
@@ -41,7 +41,7 @@ pub fn storage_with(store: impl Store + 'static, spool: impl Spool + 'static) ->
 #[expect(clippy::panic, reason = "documented: fails the test")]
 fn built(store: impl Store + 'static, spool: Arc<dyn Spool>) -> Storage {
     let secret = ConversationSecret::from_bytes(SECRET);
-    match Storage::builder(store, spool, secret).build() {
+    match Storage::new(store, spool, secret) {
         Ok(storage) => storage,
         Err(error) => panic!("{error}"),
     }

@@ -6,9 +6,9 @@ use super::format::{is_lines, parse};
 use super::page::type_of;
 use super::path::{Flow, JsonPath, Place};
 use super::records::Records;
-use crate::artifact::page::clip;
-use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
+use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead};
 use crate::error::Error;
+use crate::schema::{clip, counted};
 
 /// Maximum number of nodes to follow when explaining why a path matches nothing.
 const HINT_WAYS: usize = 8;

@@ -7,8 +7,8 @@ use super::SpooledJsonArtifact;
 use super::content::described;
 use super::page::Listing;
 use super::path::{Flow, JsonPath};
-use crate::artifact::counted;
 use crate::error::Error;
+use crate::schema::counted;
 
 /// The requested fields. Each is a member name, or a path relative to the element if the name parses as one.
 type Fields = IndexMap<String, Option<JsonPath>>;

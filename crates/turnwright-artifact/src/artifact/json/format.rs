@@ -3,9 +3,9 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::artifact::page::clip;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
+use crate::schema::clip;
 
 /// Maximum length of a line that is parsed as a record.
 pub(super) const MAX_RECORD: usize = 1 << 20;

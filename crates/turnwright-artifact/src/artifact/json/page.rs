@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::content::Content;
 use super::path::JsonPath;
-use crate::artifact::page::clip;
-use crate::artifact::{ArtifactLimits, Page, counted};
+use crate::artifact::{ArtifactLimits, Page};
+use crate::schema::{clip, counted};
 
 /// The names of the JSON types, as in JSON Schema.
 pub(super) const TYPES: [&str; 6] = ["null", "boolean", "number", "string", "array", "object"];

@@ -4,9 +4,8 @@ use super::SpooledJsonArtifact;
 use super::page::Listing;
 use super::path::JsonPath;
 use super::records::Records;
-use crate::artifact::counted;
-use crate::artifact::page::clip;
 use crate::error::Error;
+use crate::schema::{clip, counted};
 
 impl SpooledJsonArtifact {
     /// Returns the nodes that a path matches, one per line, starting with node `skip`.

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::format::{AS_TEXT, MAX_RECORD, empty, fault, is_too_deep, without_bom};
 use super::path::{FromRecord, JsonPath, Slice, Take};
-use crate::artifact::page::clip;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
+use crate::schema::clip;
 
 /// Receives a record.
 type Visit<'t> = dyn FnMut(u64, Value) -> Result<(), Error> + 't;

@@ -7,9 +7,8 @@ use super::SpooledJsonArtifact;
 use super::content::described;
 use super::page::{Listing, TYPES, length_of, type_of};
 use super::path::JsonPath;
-use crate::artifact::counted;
-use crate::artifact::page::clip;
 use crate::error::Error;
+use crate::schema::{clip, counted};
 
 /// Maximum number of distinct names, and their maximum total size in bytes.
 const MAX_NAMES: usize = 100_000;

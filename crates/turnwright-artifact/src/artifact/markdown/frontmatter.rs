@@ -11,8 +11,8 @@ use serde::de::{
 use serde_json::{Map, Number, Value};
 
 use super::document::Document;
-use crate::artifact::page::clip;
 use crate::error::Error;
+use crate::schema::clip;
 
 /// Maximum size of the frontmatter in bytes. A longer block is not frontmatter.
 const LARGEST: usize = 64 * 1024;

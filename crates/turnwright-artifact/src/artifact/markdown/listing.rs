@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::document::Document;
 use crate::artifact::Page;
-use crate::artifact::page::clip;
+use crate::schema::clip;
 
 /// Puts the text on one line, shortens it to at most `bytes` bytes and quotes it.
 pub(super) fn quoted(text: &str, bytes: usize) -> String {

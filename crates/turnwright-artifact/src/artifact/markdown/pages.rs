@@ -12,8 +12,8 @@ use super::queries::{CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
 use super::section::{self as sections, SectionName};
 use super::{frontmatter as metadata, plain};
 use crate::artifact::Page;
-use crate::artifact::page::clip;
 use crate::error::Error;
+use crate::schema::clip;
 
 fn line_range(document: &Document, start: u64, end: Option<u64>) -> Range<u64> {
     document.lines().clamp(&(start..end.unwrap_or(u64::MAX)))

@@ -1,7 +1,5 @@
 //! The complete content, for programs.
 
-use std::fmt;
-
 use super::forward::{Forward, PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
@@ -63,12 +61,5 @@ impl Text {
     }
 }
 
-impl fmt::Debug for Text {
-    /// Omits the text, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Text")
-            .field("bytes", &self.text.len())
-            .field("replaced", &self.replaced)
-            .finish()
-    }
-}
+// The text may be secret.
+debug_fields!(Text { replaced });

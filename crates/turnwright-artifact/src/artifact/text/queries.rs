@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Grep;
+use crate::artifact::SpooledArtifact;
 use crate::artifact::query::Query;
-use crate::artifact::{SpooledArtifact, counted};
 use crate::error::Error;
+use crate::schema::counted;
 
 /// Returns the queries that every artifact supports.
 pub fn queries() -> &'static [Query] {

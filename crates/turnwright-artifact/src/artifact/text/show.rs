@@ -1,7 +1,7 @@
 //! Lines, and how their bytes are shown to a model or on a terminal: printable UTF-8 unchanged, everything else as `\xNN`.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 /// A line or a part of it, without the line break. The bytes are those of the artifact.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,17 +48,12 @@ impl Line {
     }
 }
 
-impl fmt::Debug for Line {
-    /// Omits the text, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line")
-            .field("number", &self.number)
-            .field("offset", &self.offset)
-            .field("bytes", &self.bytes.len())
-            .field("continues", &self.continues)
-            .finish()
-    }
-}
+// The text may be secret.
+debug_fields!(Line {
+    number,
+    offset,
+    continues
+});
 
 /// A note for pages that contain escaped bytes.
 pub(super) const NOTE: &str = "bytes that are not printable UTF-8 are shown as \\xNN";

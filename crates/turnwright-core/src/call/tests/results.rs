@@ -30,7 +30,7 @@ fn dispatch(spool: &MemorySpool, conversation: &str) -> DispatchContext {
 fn storing(spool: &MemorySpool, conversation: &str) -> dispatch::DispatchContextBuilder {
     let secret = ConversationSecret::from_bytes([7; 32]);
     let spool = Arc::new(spool.clone());
-    let storage = Storage::builder(MemoryStore::default(), spool, secret).build();
+    let storage = Storage::new(MemoryStore::default(), spool, secret);
     DispatchContext::builder()
         .storage(storage.unwrap())
         .conversation(conversation)

@@ -21,6 +21,9 @@ use crate::tool::context::DispatchContext;
 /// The most tokens of the framework's notice before a summary, and of its envelope.
 const NOTICE_TOKENS: u64 = 160;
 
+/// Inline results of more bytes become handles.
+const LONG_RESULT: u64 = 2 * 1024;
+
 impl Compact {
     /// Compacts the prompt if it exceeds a threshold.
     pub(super) async fn check(&self, ctx: &DispatchContext) -> Result<(), BoxError> {
@@ -185,7 +188,7 @@ impl Job<'_> {
             for call in records.calls() {
                 let inline = Record::ToolCall(Arc::clone(call));
                 let is_stored = turn.journal().records().is_stored(&inline);
-                if !is_stored || !is_long(call, self.settings.results_over) {
+                if !is_stored || !is_long(call) {
                     continue;
                 }
                 let call = call.with_handle();
@@ -261,10 +264,10 @@ impl Job<'_> {
 }
 
 /// Returns whether the result of a call is inline and long, and can become a handle.
-fn is_long(call: &ToolCall, over: u64) -> bool {
+fn is_long(call: &ToolCall) -> bool {
     let ToolResults::Artifacts(artifacts) = call.results() else {
         return false;
     };
     let bytes: u64 = artifacts.iter().map(SpooledArtifact::byte_length).sum();
-    call.is_inline() && !call.from_artifact_tool() && bytes > over
+    call.is_inline() && !call.from_artifact_tool() && bytes > LONG_RESULT
 }

@@ -10,7 +10,7 @@ use crate::record::{
     Author, Message, Record, RecordBuilder, Retrievable, Retrieved, ToolCall, ToolResults,
 };
 use crate::render::Taint;
-use crate::text::shortened;
+use crate::schema::shortened;
 use crate::trust::TrustTier;
 
 /// The most bytes of a message that a summariser reads.
@@ -139,7 +139,7 @@ async fn found_in(found: &Retrievable) -> Option<Piece> {
 
 fn media_of(media: &Media) -> Piece {
     let mut text = format!("{} {}", media.kind(), media.filename());
-    for (name, derived) in media.stash() {
+    for (name, derived) in &media.descriptor().stash {
         text.push_str(&format!("\n{name}: {}", derived.text));
     }
     let mut taint = Taint::default();

@@ -42,7 +42,6 @@ pub struct Compact {
     down_to: Option<u64>,
     keep_last: usize,
     max_records: usize,
-    results_over: u64,
     summariser: Option<Arc<dyn Summariser>>,
     summary_tokens: Option<u64>,
     request_tokens: Option<u64>,
@@ -110,7 +109,6 @@ pub fn compact(context_window: u64) -> Compact {
         down_to: None,
         keep_last: usize::MAX,
         max_records: 1_500,
-        results_over: 2 * 1024,
         summariser: None,
         summary_tokens: None,
         request_tokens: None,
@@ -188,14 +186,6 @@ impl Compact {
     /// Default: 60 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
-        self
-    }
-
-    /// Turns tool results of more than this many bytes into handles.
-    ///
-    /// Default: 2 KiB.
-    pub fn results_over(mut self, bytes: u64) -> Self {
-        self.results_over = bytes;
         self
     }
 

@@ -60,12 +60,17 @@ where
 }
 
 /// What a [`Summariser`] gets.
+#[non_exhaustive]
 pub struct SummaryRequest {
-    pub(super) parts: Vec<Arc<Retrievable>>,
-    pub(super) text: String,
-    pub(super) max_tokens: u64,
+    /// The parts of the conversation in order, each with its trust tier. They are in no envelope.
+    pub parts: Vec<Arc<Retrievable>>,
+    /// The parts in order, each in the envelope of its trust tier.
+    pub text: String,
+    /// The most tokens that the summary may have. A longer one is cut.
+    pub max_tokens: u64,
     pub(super) turn: TurnContext,
-    pub(super) cancellation: Cancellation,
+    /// A token that is cancelled with the turn, and after the timeout.
+    pub cancellation: Cancellation,
 }
 
 impl SummaryRequest {
@@ -94,30 +99,6 @@ impl SummaryRequest {
              not add anything that is not in the conversation. Write at most {} words.",
             self.max_tokens.saturating_mul(3) / 4
         )
-    }
-
-    /// Returns the parts of the conversation in order, each in the envelope of its trust tier.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns the parts of the conversation in order, each with its trust tier. They are in no envelope.
-    #[must_use]
-    pub fn parts(&self) -> &[Arc<Retrievable>] {
-        &self.parts
-    }
-
-    /// Returns the most tokens that the summary may have. A longer one is cut.
-    #[must_use]
-    pub fn max_tokens(&self) -> u64 {
-        self.max_tokens
-    }
-
-    /// Returns a token that is cancelled with the turn, and after the timeout.
-    #[must_use]
-    pub fn cancellation(&self) -> &Cancellation {
-        &self.cancellation
     }
 
     /// Adds the usage of a model request to the usage of the turn.

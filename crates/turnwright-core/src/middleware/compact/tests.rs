@@ -13,7 +13,7 @@ use crate::record::{
     Memory, Message, Record, ResponseRef, Retrievable, Retrieved, Thought, ToolCall, ToolResults,
 };
 use crate::render::Renderer;
-use crate::text::shortened;
+use crate::schema::shortened;
 use crate::trust::{ConversationSecret, TrustTier};
 
 const LIMITS: Limits = Limits {

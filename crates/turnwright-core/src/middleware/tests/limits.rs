@@ -135,15 +135,14 @@ async fn equal_concurrent_calls_cause_a_warning_before_the_turn_ends() {
 #[tokio::test]
 async fn refused_calls_count_and_their_names_are_quoted() {
     let runner = calling("no \"such\u{202e} tool", 60)
-        .dispatch_input(repeated_call_guard(2).without_warning())
+        .dispatch_input(repeated_call_guard(2))
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    let TurnStatus::Limit(Limit::RepeatedCall { tool, times: 2 }) = &outcome.status else {
+    let TurnStatus::Limit(Limit::RepeatedCall { tool, times: 3 }) = &outcome.status else {
         panic!("{outcome:?}");
     };
     assert!(!tool.contains('\u{202e}'), "{tool}");
-    assert!(framework_texts(&outcome).is_empty());
 }
 
 #[tokio::test]
@@ -171,7 +170,7 @@ async fn repeatable_tools_are_exempt() {
 async fn calls_of_earlier_turns_do_not_count() {
     let runner = calling("look", 3)
         .tool(plain("look"))
-        .dispatch_input(repeated_call_guard(3).without_warning())
+        .dispatch_input(repeated_call_guard(3))
         .build()
         .unwrap();
     let mut chat = runner.conversation("chat");

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::artifact::Inline;
-use crate::middleware::{fetch_tools, tool_filter, tool_filter_by_meta, tool_filter_in};
+use crate::middleware::{fetch_tools, tool_filter, tool_filter_in};
 
 type Names = Vec<String>;
 
@@ -16,10 +16,6 @@ fn listing() -> TurnRunnerBuilder {
             .await?;
         Ok(())
     })
-}
-
-fn scoped(name: &str, scopes: &Value) -> Tool {
-    done(tool(name).meta(json!({ "rbac": { "scopes": scopes } })))
 }
 
 #[tokio::test]
@@ -52,21 +48,6 @@ async fn a_removed_tool_cannot_be_called_and_a_hidden_one_can() {
         let call = outcome.tool_calls().next().unwrap();
         assert_eq!(!call.is_error(), fine);
     }
-}
-
-#[tokio::test]
-async fn metadata_matches_a_value_or_an_array_that_contains_it() {
-    let runner = listing()
-        .tools([
-            scoped("reads", &json!(["read", "list"])),
-            scoped("writes", &json!(["write"])),
-            scoped("one", &json!("read")),
-            plain("silent"),
-        ])
-        .turn_input(tool_filter_by_meta("rbac.scopes", "read"))
-        .build()
-        .unwrap();
-    assert_eq!(runner.run("?").await.text, "reads one | reads one");
 }
 
 #[tokio::test]
@@ -128,31 +109,6 @@ async fn artifact_tools_pass_by_default() {
         .unwrap();
     let text = runner.run("?").await.text;
     assert!(text.contains("log artifact_head"), "{text}");
-    let runner = listing()
-        .tool(log())
-        .dispatch_input(tool_filter(|tool| tool.name() == "log").include_artifact_tools())
-        .build()
-        .unwrap();
-    assert_eq!(runner.run("?").await.text, "log | log");
-}
-
-#[tokio::test]
-async fn a_filter_that_removes_artifact_tools_leaves_the_tool_that_one_of_them_replaced() {
-    let log = || done(tool("log").inline(Inline::Never));
-    for (passes, expected) in [
-        ("log", "log | log"),
-        ("artifact_head", "artifact_head | artifact_head"),
-    ] {
-        let runner = listing()
-            .tools([log(), plain("artifact_head")])
-            .dispatch_input(
-                tool_filter(move |tool| tool.name() == passes && !tool.is_artifact_tool())
-                    .include_artifact_tools(),
-            )
-            .build()
-            .unwrap();
-        assert_eq!(runner.run("?").await.text, expected);
-    }
 }
 
 #[tokio::test]

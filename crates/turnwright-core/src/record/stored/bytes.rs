@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::field::{Base64, Stored, part};
 use super::invalid::OURS;
-use crate::artifact::{ArtifactLimits, Place, SpooledArtifact};
+use crate::artifact::{Place, SpooledArtifact};
 use crate::checksum::Hex;
 use crate::media::{Media, MediaDescriptor};
 use crate::record::byte_resolver::{MediaElsewhere, SpoolReader};
@@ -96,14 +96,6 @@ struct StoredArtifact<'a> {
     sha256: Option<Hex>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<StoredBytes<'a>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    limits: Option<StoredLimits>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLimits {
-    page: usize,
-    parse: u64,
 }
 
 impl Stored for SpooledArtifact {
@@ -121,43 +113,36 @@ impl Stored for SpooledArtifact {
                 (None, Some(StoredBytes::from(&*read)))
             }
         };
-        let ArtifactLimits { page, parse, .. } = self.limits();
         let stored = StoredArtifact {
             kind: self.kind_name().into(),
             bytes: self.byte_length(),
             spool: spooled.map(|spooled| (*spooled.id).into()),
             sha256: spooled.and_then(|spooled| spooled.digest),
             content,
-            limits: (self.limits() != ArtifactLimits::default())
-                .then_some(StoredLimits { page, parse }),
         };
         stored.serialize(to)
     }
 
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let stored = StoredArtifact::deserialize(from)?;
-        let artifact = match (spooled(stored.spool, stored.sha256), stored.content) {
-            (Some(spooled), _) => {
-                let reader = Arc::new(SpoolReader::new(&spooled, stored.bytes));
-                SpooledArtifact::loaded(Place::Spool(spooled), reader, Err(&stored.kind))
-            }
-            (None, Some(content)) => {
-                let bytes = Bytes::from(content);
-                if bytes.len() as u64 != stored.bytes {
-                    let why = "`bytes` does not match the number of stored bytes";
-                    return Err(D::Error::custom(format_args!("{OURS}{why}")));
+        Ok(
+            match (spooled(stored.spool, stored.sha256), stored.content) {
+                (Some(spooled), _) => {
+                    let reader = Arc::new(SpoolReader::new(&spooled, stored.bytes));
+                    SpooledArtifact::loaded(Place::Spool(spooled), reader, Err(&stored.kind))
                 }
-                let reader = Arc::new(MemoryReader::new(bytes.clone()));
-                SpooledArtifact::loaded(Place::Memory(bytes), reader, Err(&stored.kind))
-            }
-            (None, None) => return Err(D::Error::missing_field("content")),
-        };
-        Ok(match stored.limits {
-            Some(StoredLimits { page, parse }) => {
-                artifact.with_limits(ArtifactLimits::default().page(page).parse(parse))
-            }
-            None => artifact,
-        })
+                (None, Some(content)) => {
+                    let bytes = Bytes::from(content);
+                    if bytes.len() as u64 != stored.bytes {
+                        let why = "`bytes` does not match the number of stored bytes";
+                        return Err(D::Error::custom(format_args!("{OURS}{why}")));
+                    }
+                    let reader = Arc::new(MemoryReader::new(bytes.clone()));
+                    SpooledArtifact::loaded(Place::Memory(bytes), reader, Err(&stored.kind))
+                }
+                (None, None) => return Err(D::Error::missing_field("content")),
+            },
+        )
     }
 }
 

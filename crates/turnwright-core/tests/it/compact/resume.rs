@@ -48,7 +48,7 @@ impl Drop for Noting {
 
 fn build(store: impl Store + 'static, prompts: &Prompts) -> TurnRunner {
     let count = |request: SummaryRequest| async move {
-        Ok(format!("A summary of {} parts.", request.parts().len()))
+        Ok(format!("A summary of {} parts.", request.parts.len()))
     };
     runner(model(prompts))
         .storage(storage_of(store))

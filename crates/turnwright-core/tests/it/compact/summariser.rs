@@ -44,7 +44,7 @@ async fn the_summariser_reads_the_parts_in_envelopes() {
     let asked: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
     let into = Arc::clone(&asked);
     let by = move |request: SummaryRequest| {
-        let pair = (request.instructions(), request.text().to_owned());
+        let pair = (request.instructions(), request.text.clone());
         into.lock().push(pair);
         request.add_usage(Usage::tokens(500, 20));
         async { Ok("Short.".to_owned()) }
@@ -120,7 +120,7 @@ async fn the_next_summary_covers_the_one_before() {
     let texts: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&texts);
     let by = move |request: SummaryRequest| {
-        into.lock().push(request.text().to_owned());
+        into.lock().push(request.text.clone());
         let number = count.fetch_add(1, Ordering::Relaxed);
         async move { Ok(format!("Summary number {number}.")) }
     };
@@ -173,7 +173,7 @@ async fn a_hanging_summariser_is_cut_off() {
     let token: Arc<Mutex<Option<Cancellation>>> = Arc::default();
     let into = Arc::clone(&token);
     let by = move |request: SummaryRequest| {
-        *into.lock() = Some(request.cancellation().clone());
+        *into.lock() = Some(request.cancellation.clone());
         request.add_usage(Usage::tokens(10, 0));
         std::future::pending::<Result<String, BoxError>>()
     };
@@ -244,7 +244,7 @@ async fn a_history_that_is_too_long_for_one_request_is_summarised_in_steps() {
     let into = Arc::clone(&asked);
     let by = move |request: SummaryRequest| {
         into.lock()
-            .push(TokenCount::of_text(request.text(), "").tokens);
+            .push(TokenCount::of_text(&request.text, "").tokens);
         async { Ok("So far.".to_owned()) }
     };
     let with = on(&store, &model).dispatch_input(compact(2_000).summarise_by(by));

@@ -12,7 +12,7 @@ const INJECTED: &str =
 
 /// A summariser that falls for everything: it repeats what it reads, without the tags.
 async fn gullible(request: SummaryRequest) -> Result<String, BoxError> {
-    let parts = request.parts().iter();
+    let parts = request.parts.iter();
     let texts = parts.filter_map(|part| match part.content() {
         Retrieved::Text(text) => Some(text.as_str()),
         _ => None,
@@ -79,7 +79,7 @@ async fn the_summariser_reads_third_party_text_in_its_own_envelope() {
     let asked: Arc<Mutex<String>> = Arc::default();
     let into = Arc::clone(&asked);
     let by = move |request: SummaryRequest| {
-        request.text().clone_into(&mut into.lock());
+        request.text.clone_into(&mut into.lock());
         async { Ok("Short.".to_owned()) }
     };
     let store = Arc::new(MemoryStore::default());

@@ -192,13 +192,19 @@ async fn record(rng: &mut Rng, renderer: &Renderer, shows: bool) -> (Vec<Part>, 
                 ..meant(!media.is_untrusted(), None)
             }];
             if !shows {
-                envelopes.extend(media.stash().iter().map(|(name, derived)| Meant {
-                    attribute: Some(("derived", name.clone())),
-                    ..meant(
-                        derived.trust_tier == TrustTier::FirstParty,
-                        derived.text.to_owned(),
-                    )
-                }));
+                envelopes.extend(
+                    media
+                        .descriptor()
+                        .stash
+                        .iter()
+                        .map(|(name, derived)| Meant {
+                            attribute: Some(("derived", name.clone())),
+                            ..meant(
+                                derived.trust_tier == TrustTier::FirstParty,
+                                derived.text.to_owned(),
+                            )
+                        }),
+                );
             }
             let call = call(rng, ToolResults::Media(vec![media]), true, true);
             (renderer.tool_call(&call).await, envelopes)

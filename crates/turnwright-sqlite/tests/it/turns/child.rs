@@ -107,7 +107,7 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         store,
     };
     let secret = ConversationSecret::from_bytes([7; 32]);
-    let storage = Storage::builder(store, Arc::new(spool), secret).build();
+    let storage = Storage::new(store, Arc::new(spool), secret);
     turnwright_core::runner(executor)
         .storage(storage.unwrap())
         .lease(world.orders().lease)
@@ -204,9 +204,9 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
         while waits && !world.was_renewed(conversation) && is_open(&gates) {
             sleep(Duration::from_millis(3)).await;
         }
-        let taken = match gate.kind.as_str() {
-            GateKind::APPROVAL => gates.approve(&gate.id),
-            GateKind::UNKNOWN_CALL => {
+        let taken = match gate.kind {
+            GateKind::Approval => gates.approve(&gate.id),
+            GateKind::UnknownCall => {
                 let key = gate.question["idempotencyKey"].as_str().unwrap();
                 let found = if world.has_effect(key) {
                     json!({ "found": "done", "result": tools::result("wire", &gate.question["args"]["n"]) })

@@ -5,8 +5,8 @@ use regex_automata::nfa::thompson::NFA;
 use serde_json::Value;
 
 use super::layout::{Fault, Layout, without_quoted};
-use crate::artifact::page::clip;
 use crate::error::Error;
+use crate::schema::clip;
 
 /// Maximum number of node visits.
 const MOST: u64 = 20_000_000;

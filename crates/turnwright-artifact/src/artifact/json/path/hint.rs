@@ -2,7 +2,7 @@
 
 use super::JsonPath;
 use super::layout::{Fault, without_quoted};
-use crate::artifact::page::clip;
+use crate::schema::clip;
 
 /// The prefix that turns a condition into a path, so that it can be parsed by itself.
 pub(super) const BEFORE_CONDITION: &str = "$[?";

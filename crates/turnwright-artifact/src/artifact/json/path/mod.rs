@@ -67,7 +67,7 @@ impl JsonPath {
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_QUERY` with the position of the error and a hint how to fix it.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         JsonPath::read(text)
             .map_err(|fault| Error::bad_artifact_query(hint::bad_path(text, &fault)))
     }
@@ -240,8 +240,4 @@ impl fmt::Display for JsonPath {
     }
 }
 
-impl fmt::Debug for JsonPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JsonPath({})", self.text)
-    }
-}
+debug_fields!(JsonPath { text });

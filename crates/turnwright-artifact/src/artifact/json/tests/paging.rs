@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::{JsonPath, SpooledJsonArtifact};
 use super::{generate, items, noted, of_kind, path, wait};
-use crate::artifact::page::clip;
 use crate::artifact::{ArtifactKind, ArtifactLimits};
 use crate::error::ToolError;
+use crate::schema::clip;
 
 /// Values of all sizes, under names of all sizes.
 fn sized() -> impl Strategy<Value = Value> {

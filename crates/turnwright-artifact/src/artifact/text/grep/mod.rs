@@ -6,8 +6,6 @@ mod context;
 mod matches;
 mod pattern;
 
-use std::fmt;
-
 use blocks::Blocks;
 use collect::Collector;
 pub use matches::{FoundLine, Matches};
@@ -171,9 +169,5 @@ impl SpooledArtifact {
     }
 }
 
-impl fmt::Debug for Grep {
-    /// Omits the pattern, which may contain a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Grep")
-    }
-}
+// The pattern may contain a secret.
+debug_fields!(Grep {});

@@ -14,8 +14,10 @@ use crate::media::{Media, MediaDescriptor, MediaKind, MediaReader};
 use crate::record::{ByteResolver, Message, Record, ToolCall, ToolResults};
 use crate::spool::{Body, ByteReader, ByteStream, DiskSpool, MemoryReader, MemorySpool, Spool};
 use crate::storage::Storage;
+use crate::store::MemoryStore;
 use crate::tool::context::DispatchContext;
 use crate::tool::{Tool, ToolOutput};
+use crate::trust::ConversationSecret;
 
 const INI: ArtifactKind = ArtifactKind::new("ini", || &[]);
 
@@ -238,8 +240,10 @@ async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record
         })
         .build()
         .unwrap();
+    let secret = ConversationSecret::from_bytes([7; 32]);
+    let storage = Storage::new(MemoryStore::default(), Arc::clone(spool), secret);
     let ctx = DispatchContext::builder()
-        .storage(Storage::of_spool(Arc::clone(spool)))
+        .storage(storage.unwrap())
         .conversation("c")
         .build();
     tool.call_and_record(&ctx, "{}").await.into()

@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
 
-use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
+use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::media::{Media, MediaKind, ModalityHazard};
 use crate::record::{
     CallState, ConversationInfo, Coverage, LedgerEntry, Memory, Message, ProviderState, Record,
@@ -136,19 +136,10 @@ fn media() -> impl Strategy<Value = Media> {
 
 fn artifact() -> impl Strategy<Value = SpooledArtifact> {
     let kind = prop_oneof![Just(ArtifactKind::TEXT), Just(ArtifactKind::MARKDOWN)];
-    let limits = option::of((0..100_000_usize, any::<u64>()));
     let spooled = option::of(text());
-    (kind, vec(any::<u8>(), 0..60), limits, spooled).prop_map(|(kind, bytes, limits, spooled)| {
-        let artifact = match spooled {
-            None => SpooledArtifact::in_memory(bytes, kind),
-            Some(id) => SpooledArtifact::spooled(id, Arc::new(MemoryReader::new(bytes)), kind),
-        };
-        match limits {
-            None => artifact,
-            Some((answer, parse)) => {
-                artifact.with_limits(ArtifactLimits::default().page(answer).parse(parse))
-            }
-        }
+    (kind, vec(any::<u8>(), 0..60), spooled).prop_map(|(kind, bytes, spooled)| match spooled {
+        None => SpooledArtifact::in_memory(bytes, kind),
+        Some(id) => SpooledArtifact::spooled(id, Arc::new(MemoryReader::new(bytes)), kind),
     })
 }
 
