@@ -117,11 +117,11 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Formats a count with its noun, such as `3 nodes` or `2 properties`.
+/// Formats a count with its noun, such as `3 nodes`, `3 keys` or `2 properties`.
 pub fn counted(count: u64, noun: &str) -> String {
     match (count, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {noun}s"),
+        (_, Some(stem)) if !stem.ends_with('e') => format!("{count} {stem}ies"),
+        _ => format!("{count} {noun}s"),
     }
 }

@@ -256,6 +256,21 @@ impl SpooledArtifact {
         self.bytes_of(0..self.byte_length()).await
     }
 
+    /// Reads all bytes without waiting. `None` if the reader cannot.
+    #[doc(hidden)]
+    pub fn bytes_now(&self) -> Option<io::Result<Vec<u8>>> {
+        let mut bytes = vec![0; usize::try_from(self.byte_length()).ok()?];
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.reader().read_now(filled as u64, rest)? {
+                Ok(0) => return Some(Err(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => filled += count,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        Some(Ok(bytes))
+    }
+
     /// Reads a range, clamped to the content. Repeats short reads until the range is complete.
     async fn bytes_of(&self, range: Range<u64>) -> Result<Bytes, Error> {
         let (reader, len) = (self.reader(), self.byte_length());

@@ -12,6 +12,9 @@ use super::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
 use crate::spool::ByteReader;
 
+/// The most bytes to read before the next check whether the query was cancelled.
+const AT_ONCE: usize = 1024 * 1024;
+
 /// Blocking access to the bytes of an artifact: `Read` and `Seek` for parsers.
 #[derive(Clone)]
 pub struct ArtifactRead {
@@ -94,15 +97,27 @@ impl ArtifactRead {
         self.fill(at, into).map_err(unreadable)
     }
 
+    /// Reads the first `most` bytes, or all bytes if there are fewer.
+    #[cfg(feature = "artifact-formats")]
+    pub(super) fn first(&self, most: usize) -> Result<Vec<u8>, Error> {
+        let length = usize::try_from(self.len()).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length.min(most)];
+        let length = self.read_at(0, &mut bytes)?;
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
     fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        if self.cancelled.is_cancelled() {
-            return Err(io::Error::other("the query was cancelled"));
-        }
         let left = self.len().saturating_sub(at);
         let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
         let mut filled = 0;
         // A reader may return less than requested. Only an empty read is a failure.
-        while let Some(rest) = into.get_mut(filled..wanted).filter(|rest| !rest.is_empty()) {
+        while filled < wanted {
+            if self.cancelled.is_cancelled() {
+                return Err(io::Error::other("the query was cancelled"));
+            }
+            let end = wanted.min(filled + AT_ONCE);
+            let rest = into.get_mut(filled..end).unwrap_or_default();
             let place = at + filled as u64;
             let count = match self.reader.read_now(place, rest) {
                 Some(count) => count?,

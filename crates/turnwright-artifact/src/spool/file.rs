@@ -5,7 +5,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -78,12 +78,6 @@ impl FileReader {
             len: metadata.len(),
             identity: identity(metadata),
         }
-    }
-
-    /// Returns the path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {

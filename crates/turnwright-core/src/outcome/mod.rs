@@ -168,8 +168,8 @@ impl TurnOutcome {
     }
 
     /// Returns the typed answer of a turn whose input has an answer type: see [`TurnInput::answer`](crate::TurnInput::answer).
-    /// [`text`](Self::text) is the answer as the model sent it: JSON, wrapped if
-    /// [`AnswerFormat::is_wrapped`](crate::runner::AnswerFormat::is_wrapped) returns `true`.
+    /// [`text`](Self::text) is the answer as the model sent it: JSON, wrapped in
+    /// an object if the type is not one.
     ///
     /// # Errors
     /// See [`into_answer`](Self::into_answer). Also returns `E_INVALID_ANSWER` if no answer of the model matched the type, or if

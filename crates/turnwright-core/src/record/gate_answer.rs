@@ -1,13 +1,11 @@
 //! The answer at a gate.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::stored::{AsText, from_json, to_json};
 use crate::principal::Principal;
 
 /// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a suspended turn.
@@ -252,17 +250,5 @@ impl fmt::Debug for GateAnswer {
 impl fmt::Debug for GateDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl AsText for GateAnswer {
-    const EXPECTED: &'static str = "JSON text of an answer";
-
-    fn parse(text: &str) -> Option<Self> {
-        from_json(text)
-    }
-
-    fn to_text(&self) -> Result<Cow<'_, str>, String> {
-        to_json(self)
     }
 }

@@ -31,7 +31,7 @@ use crate::validate::Violations;
 /// let merged = of_turn.over(&of_runner);
 /// assert_eq!((merged.temperature, merged.max_output_tokens), (Some(0.9), Some(500)));
 /// ```
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[must_use = "settings do nothing until a runner, a turn or a model has them"]
 #[non_exhaustive]
@@ -67,8 +67,8 @@ pub struct ModelSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Options of one protocol, by its name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    provider: BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Provider::is_empty")]
+    provider: Provider,
 }
 
 impl ModelSettings {
@@ -146,21 +146,21 @@ impl ModelSettings {
     #[doc(alias("additional_params", "providerOptions"))]
     pub fn provider(mut self, protocol: impl Into<String>, options: impl Into<Value>) -> Self {
         let mut upper = BTreeMap::from([(protocol.into(), options.into())]);
-        merge(&mut upper, &self.provider);
-        self.provider = upper;
+        merge(&mut upper, &self.provider.0);
+        self.provider = Provider(upper);
         self
     }
 
     /// Returns the options of one protocol.
     #[must_use]
     pub fn provider_options(&self, protocol: &str) -> Option<&Map<String, Value>> {
-        self.provider.get(protocol)?.as_object()
+        self.provider.0.get(protocol)?.as_object()
     }
 
     /// Takes the fields that are not set from `lower`.
     pub fn over(self, lower: &ModelSettings) -> Self {
         let ModelSettings { mut provider, .. } = self;
-        merge(&mut provider, &lower.provider);
+        merge(&mut provider.0, &lower.provider.0);
         ModelSettings {
             temperature: self.temperature.or(lower.temperature),
             top_p: self.top_p.or(lower.top_p),
@@ -215,7 +215,7 @@ impl ModelSettings {
             named,
             "the name of the tool must not be empty",
         );
-        for (protocol, options) in &self.provider {
+        for (protocol, options) in &self.provider.0 {
             let why = format!("the options of {protocol:?} must be a JSON object");
             wrong.check("settings.provider", options.is_object(), &why);
         }
@@ -239,27 +239,23 @@ fn merge(upper: &mut BTreeMap<String, Value>, lower: &BTreeMap<String, Value>) {
     }
 }
 
-impl fmt::Debug for ModelSettings {
-    /// Shows only the names of provider options: their values can be secrets.
+/// Options of providers. `Debug` shows only their names: their values can be secrets.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Provider(BTreeMap<String, Value>);
+
+impl Provider {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |options: &Value| -> Vec<String> {
+        let fields = |options: &Value| -> Vec<String> {
             let fields = options.as_object().into_iter().flatten();
             fields.map(|(name, _)| name.clone()).collect()
         };
-        let provider = self.provider.iter();
-        let provider: BTreeMap<_, _> = provider.map(|(key, one)| (key, names(one))).collect();
-        f.debug_struct("ModelSettings")
-            .field("temperature", &self.temperature)
-            .field("top_p", &self.top_p)
-            .field("max_output_tokens", &self.max_output_tokens)
-            .field("stop_sequences", &self.stop_sequences)
-            .field("seed", &self.seed)
-            .field("presence_penalty", &self.presence_penalty)
-            .field("frequency_penalty", &self.frequency_penalty)
-            .field("reasoning_effort", &self.reasoning_effort)
-            .field("parallel_tool_calls", &self.parallel_tool_calls)
-            .field("tool_choice", &self.tool_choice)
-            .field("provider", &provider)
-            .finish()
+        let names = self.0.iter().map(|(key, options)| (key, fields(options)));
+        f.debug_map().entries(names).finish()
     }
 }

@@ -19,22 +19,18 @@ pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
         ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE,
         "conversation info",
     )?;
-    let mut changed = None;
-    let mut batch_of = |loaded: &Loaded| {
+    let mut changed = Ok(Arc::default());
+    let query = FoundConversation::query();
+    let updated = store.update(conversation, &query, |loaded| {
         let (batch, result) = match changed_info(conversation, loaded, &mut change) {
             Ok((batch, info)) => (batch, Ok(info)),
             Err(error) => (Batch::new(), Err(error)),
         };
-        changed = Some(result);
+        changed = result;
         batch
-    };
-    let query = FoundConversation::query();
-    store.update(conversation, &query, &mut batch_of).await?;
-    match changed {
-        Some(changed) => changed,
-        // `update` succeeds only after it has called the closure.
-        None => ConversationInfo::default().build(),
-    }
+    });
+    updated.await?;
+    changed
 }
 
 /// The info after the change, and the batch that stores it.

@@ -37,8 +37,7 @@ pub struct ModelResponse {
 
 impl ModelResponse {
     /// Returns the id that its records share. `None` if they have none and were grouped by their order.
-    #[must_use]
-    pub fn response_id(&self) -> Option<&str> {
+    pub(super) fn response_id(&self) -> Option<&str> {
         self.response.as_ref().map(ResponseRef::id)
     }
 

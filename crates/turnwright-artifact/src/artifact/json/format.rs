@@ -17,10 +17,10 @@ pub(super) const AS_TEXT: &str = "Read it as text with artifact_grep or artifact
 /// Returns whether the content is JSON Lines: the first non-blank line is a complete JSON value and another line follows, or
 /// most of the first lines are complete values, as in a log whose first line is not JSON. Neither can be a single document.
 pub(super) fn is_lines(read: &ArtifactRead) -> Result<bool, Error> {
-    let mut sample = beginning(read, SAMPLE)?;
+    let mut sample = read.first(SAMPLE)?;
     if sample.len() == SAMPLE && !sample.contains(&b'\n') {
         // The first record may be longer than the sample, up to the maximum length of a record.
-        sample = beginning(read, MAX_RECORD + SAMPLE)?;
+        sample = read.first(MAX_RECORD + SAMPLE)?;
     }
     let lines = without_bom(&sample).split_inclusive(|byte| *byte == b'\n');
     let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
@@ -34,15 +34,6 @@ pub(super) fn is_lines(read: &ArtifactRead) -> Result<bool, Error> {
         let others = 1 + others.iter().filter(|line| line.ends_with(b"\n")).count();
         records.len() > others
     })
-}
-
-/// Reads the first `most` bytes, or all bytes if there are fewer.
-pub(super) fn beginning(read: &ArtifactRead, most: usize) -> Result<Vec<u8>, Error> {
-    let length = usize::try_from(read.len()).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; length.min(most)];
-    let length = read.read_at(0, &mut bytes)?;
-    bytes.truncate(length);
-    Ok(bytes)
 }
 
 pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
@@ -67,7 +58,7 @@ pub(super) fn parse(read: &ArtifactRead, limits: ArtifactLimits) -> Result<Value
             "The artifact is too large for JSON queries: {len} bytes, limit {limit} bytes. {AS_TEXT}"
         )));
     }
-    let bytes = beginning(read, usize::MAX)?;
+    let bytes = read.first(usize::MAX)?;
     let text = without_bom(&bytes);
     if text.trim_ascii().is_empty() {
         return Err(empty());

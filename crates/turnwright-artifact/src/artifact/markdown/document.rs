@@ -12,9 +12,6 @@ use super::frontmatter::{self, Block};
 use crate::artifact::{ArtifactLimits, ArtifactRead, Page, half_open};
 use crate::error::Error;
 
-/// Bytes per read. Reading can be cancelled between two reads.
-const PIECE: usize = 1024 * 1024;
-
 /// A document and its line index. The parser's output is not cached: every query parses once.
 pub(super) struct Document {
     text: String,
@@ -29,21 +26,14 @@ pub(super) struct Document {
 
 impl Document {
     pub(super) fn read(read: &ArtifactRead, limits: ArtifactLimits) -> Result<Self, Error> {
-        let len = read.len();
-        let size = usize::try_from(len).ok().filter(|_| len <= limits.parse);
-        let Some(size) = size else {
+        let (len, limit) = (read.len(), limits.parse);
+        if len > limit {
             return Err(Error::artifact_too_large(format!(
-                "The document has {len} bytes, and Markdown is parsed only up to {}. Read it as text: artifact_grep with \
-                 the pattern ^#{{1,6}}\\s finds headings and their lines, artifact_cat with start and end shows lines.",
-                limits.parse
+                "The document has {len} bytes, and Markdown is parsed only up to {limit}. Read it as text: artifact_grep with \
+                 the pattern ^#{{1,6}}\\s finds headings and their lines, artifact_cat with start and end shows lines."
             )));
-        };
-        let mut bytes = vec![0; size];
-        let mut at = 0;
-        for piece in bytes.chunks_mut(PIECE) {
-            at += read.read_at(at, piece)? as u64;
         }
-        Ok(Document::of(bytes))
+        Ok(Document::of(read.first(usize::MAX)?))
     }
 
     /// Replaces invalid UTF-8. A newline is always valid, so line numbers do not change.

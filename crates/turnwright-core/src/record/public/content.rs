@@ -64,17 +64,9 @@ impl<'a> PublicArtifact<'a> {
 
 /// Reads a short text, if it can be read synchronously.
 fn text_of(artifact: &SpooledArtifact) -> Option<String> {
-    let length = artifact.byte_length();
-    let length = (length <= MAX_SHOWN_BYTES).then_some(length)?;
-    let mut bytes = vec![0; usize::try_from(length).ok()?];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match artifact.reader().read_now(filled as u64, rest)?.ok()? {
-            0 => return None,
-            count => filled += count,
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let is_small = artifact.byte_length() <= MAX_SHOWN_BYTES;
+    let bytes = is_small.then(|| artifact.bytes_now()).flatten()?;
+    String::from_utf8(bytes.ok()?).ok()
 }
 
 /// A tool call and its result.

@@ -1,6 +1,7 @@
 //! Stored bytes, artifacts, media and arguments.
 
 use std::borrow::Cow;
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -203,33 +204,25 @@ const ADVICE: &str =
     "write it to one with `SpooledArtifact::write`, or configure a spool for the runner";
 
 /// Returns the length of an artifact that is not in a spool, if it is not too long.
-fn check_length(artifact: &SpooledArtifact) -> Result<u64, String> {
+fn check_length(artifact: &SpooledArtifact) -> Result<(), String> {
     match artifact.byte_length() {
         length if length > MAX_INLINE_BYTES => Err(format!(
             "an artifact of {length} bytes is not in a spool, and a record can hold at most {MAX_INLINE_BYTES}: {ADVICE}"
         )),
-        length => Ok(length),
+        _ => Ok(()),
     }
 }
 
 /// Reads the bytes of an artifact that is not in a spool, if they are few and can be read synchronously.
 fn read_now(artifact: &SpooledArtifact) -> Result<Vec<u8>, String> {
-    let length = check_length(artifact)?;
-    let mut all = vec![0; usize::try_from(length).unwrap_or_default()];
-    let mut filled = 0;
-    while let Some(rest) = all.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match artifact.reader().read_now(filled as u64, rest) {
-            None => {
-                return Err(format!(
-                    "an artifact is not in a spool, and its bytes cannot be read synchronously: {ADVICE}"
-                ));
-            }
-            Some(Ok(0)) => {
-                return Err("an artifact has fewer bytes than its reported length".to_owned());
-            }
-            Some(Ok(count)) => filled += count,
-            Some(Err(error)) => return Err(format!("an artifact cannot be read: {error}")),
+    check_length(artifact)?;
+    match artifact.bytes_now() {
+        None => Err(format!(
+            "an artifact is not in a spool, and its bytes cannot be read synchronously: {ADVICE}"
+        )),
+        Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err("an artifact has fewer bytes than its reported length".to_owned())
         }
+        Some(read) => read.map_err(|error| format!("an artifact cannot be read: {error}")),
     }
-    Ok(all)
 }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::invalid::OURS;
 use crate::checksum::Hex;
+use crate::record::GateAnswer;
 use crate::schema::{MAX_DEPTH, decode, survey};
 use crate::settings::ModelSettings;
 
@@ -244,13 +245,14 @@ macro_rules! json_text {
 json_text! {
     Map<String, Value> = "JSON text of an object",
     ModelSettings = "JSON text of model settings",
+    GateAnswer = "JSON text of an answer",
 }
 
-pub(in crate::record) fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
+fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_value(Value::parse(text)?).ok()
 }
 
-pub(in crate::record) fn to_json(value: &impl Serialize) -> Result<Cow<'static, str>, String> {
+fn to_json(value: &impl Serialize) -> Result<Cow<'static, str>, String> {
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
     Ok(value.to_text()?.into_owned().into())
 }

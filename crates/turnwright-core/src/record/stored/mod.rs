@@ -8,7 +8,7 @@ mod bytes;
 mod field;
 mod invalid;
 
-pub(super) use field::{AsText, Stored, from_json, part, to_json};
+pub(super) use field::{AsText, Stored, part};
 pub(crate) use field::{rfc3339, time_text};
 pub(super) use invalid::Invalid;
 
