@@ -93,8 +93,19 @@ impl ArtifactRead {
     /// # Errors
     /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read or the caller has dropped its future.
     pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
-        let unreadable = |error| Error::unreadable_artifact(error, at, self.len());
-        self.fill(at, into).map_err(unreadable)
+        let left = self.len().saturating_sub(at);
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+        let mut filled = 0;
+        // A reader may return less than requested. Only an empty read is a failure.
+        while filled < wanted {
+            let end = wanted.min(filled + AT_ONCE);
+            let rest = into.get_mut(filled..end).unwrap_or_default();
+            let place = at + filled as u64;
+            filled += self
+                .piece(place, rest)
+                .map_err(|error| Error::unreadable_artifact(error, place, self.len()))?;
+        }
+        Ok(filled)
     }
 
     /// Reads the first `most` bytes, or all bytes if there are fewer.
@@ -107,39 +118,30 @@ impl ArtifactRead {
         Ok(bytes)
     }
 
-    fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.len().saturating_sub(at);
-        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
-        let mut filled = 0;
-        // A reader may return less than requested. Only an empty read is a failure.
-        while filled < wanted {
-            if self.cancelled.is_cancelled() {
-                return Err(io::Error::other("the query was cancelled"));
-            }
-            let end = wanted.min(filled + AT_ONCE);
-            let rest = into.get_mut(filled..end).unwrap_or_default();
-            let place = at + filled as u64;
-            let count = match self.reader.read_now(place, rest) {
-                Some(count) => count?,
-                None => {
-                    let range = place..place + rest.len() as u64;
-                    let bytes = self.runtime.block_on(self.reader.read(range))?;
-                    let count = bytes.len().min(rest.len());
-                    if let (Some(to), Some(from)) = (rest.get_mut(..count), bytes.get(..count)) {
-                        to.copy_from_slice(from);
-                    }
-                    count
-                }
-            };
-            if count == 0 {
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "the reader returned fewer bytes than its reported length",
-                ));
-            }
-            filled += count;
+    /// Reads at least one byte into `into`.
+    fn piece(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        if self.cancelled.is_cancelled() {
+            return Err(io::Error::other("the query was cancelled"));
         }
-        Ok(filled)
+        let count = match self.reader.read_now(at, into) {
+            Some(count) => count?,
+            None => {
+                let range = at..at + into.len() as u64;
+                let bytes = self.runtime.block_on(self.reader.read(range))?;
+                let count = bytes.len().min(into.len());
+                if let (Some(to), Some(from)) = (into.get_mut(..count), bytes.get(..count)) {
+                    to.copy_from_slice(from);
+                }
+                count
+            }
+        };
+        if count == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the reader returned fewer bytes than its reported length",
+            ));
+        }
+        Ok(count)
     }
 }
 

@@ -19,106 +19,103 @@ use super::{
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::media::Media;
 
-/// A record of any kind.
-///
-/// Records have two forms as JSON. `serde::Serialize` gives the public form, for user interfaces: without ids of the spool, digests,
-/// the state of the provider and what only the framework needs. The book describes it. [`Record::to_value`] gives the form for
-/// stores.
-///
-/// ```
-/// use serde_json::json;
-/// use turnwright_core::record::{Memory, Message, Record};
-///
-/// let records = [Record::from(Message::user("Hello!").build()?), Memory::new("Likes tea.").build()?.into()];
-/// for record in &records {
-///     match record {
-///         Record::Message(message) => println!("{}", message.text()),
-///         other => println!("{} {}", other.kind(), other.id()),
-///     }
-/// }
-/// let shown = serde_json::to_value(&records[0])?;
-/// assert_eq!((&shown["kind"], &shown["author"], &shown["text"]), (&json!("message"), &json!("user"), &json!("Hello!")));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum Record {
-    /// A standing instruction.
-    Instruction(Arc<StandingInstruction>),
-    /// A memory.
-    Memory(Arc<Memory>),
-    /// A retrievable.
-    Retrievable(Arc<Retrievable>),
-    /// A message.
-    Message(Arc<Message>),
-    /// A thought of the model.
-    Thought(Arc<Thought>),
-    /// A tool call.
-    ToolCall(Arc<ToolCall>),
-    /// The ledger entry of a call that may write.
-    Ledger(Arc<LedgerEntry>),
-    /// A turn and its state.
-    Turn(Arc<TurnRecord>),
-    /// A gate and its answer.
-    Gate(Arc<GateRecord>),
-    /// The lease of the conversation.
-    Lease(Arc<Lease>),
-    /// Metadata of the conversation.
-    ConversationInfo(Arc<ConversationInfo>),
+/// Makes [`Record`], [`RecordKind`] and the implementations of [`RecordType`] from one list: of each kind, its type and its name.
+macro_rules! records {
+    ($($(#[$doc:meta])+ $kind:ident($record:ident) = $name:literal,)+) => {
+        /// A record of any kind.
+        ///
+        /// Records have two forms as JSON. `serde::Serialize` gives the public form, for user interfaces: without ids of the spool, digests,
+        /// the state of the provider and what only the framework needs. The book describes it. [`Record::to_value`] gives the form for
+        /// stores.
+        ///
+        /// ```
+        /// use serde_json::json;
+        /// use turnwright_core::record::{Memory, Message, Record};
+        ///
+        /// let records = [Record::from(Message::user("Hello!").build()?), Memory::new("Likes tea.").build()?.into()];
+        /// for record in &records {
+        ///     match record {
+        ///         Record::Message(message) => println!("{}", message.text()),
+        ///         other => println!("{} {}", other.kind(), other.id()),
+        ///     }
+        /// }
+        /// let shown = serde_json::to_value(&records[0])?;
+        /// assert_eq!((&shown["kind"], &shown["author"], &shown["text"]), (&json!("message"), &json!("user"), &json!("Hello!")));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        #[derive(Clone)]
+        #[non_exhaustive]
+        pub enum Record {
+            $($(#[$doc])+ $kind(Arc<$record>),)+
+        }
+
+        /// The kind of a record.
+        ///
+        /// ```
+        /// use turnwright_core::record::RecordKind;
+        /// use turnwright_core::store::Query;
+        ///
+        /// let query = Query::all().kind(RecordKind::Message).kind(RecordKind::ToolCall).newest(20);
+        /// assert_eq!(RecordKind::from_name("tool_call"), Some(RecordKind::ToolCall));
+        /// ```
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum RecordKind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        names!(RecordKind { $($kind = $name,)+ });
+
+        $(impl RecordType for $record {
+            const KIND: RecordKind = RecordKind::$kind;
+
+            fn of(record: &Record) -> Option<&Arc<Self>> {
+                match record {
+                    Record::$kind(record) => Some(record),
+                    _ => None,
+                }
+            }
+
+            fn into_record(self: Arc<Self>) -> Record {
+                Record::$kind(self)
+            }
+        }
+
+        impl From<Arc<$record>> for Record {
+            fn from(record: Arc<$record>) -> Self {
+                Record::$kind(record)
+            }
+        })+
+    };
 }
 
-/// The kind of a record.
-///
-/// ```
-/// use turnwright_core::record::RecordKind;
-/// use turnwright_core::store::Query;
-///
-/// let query = Query::all().kind(RecordKind::Message).kind(RecordKind::ToolCall).newest(20);
-/// assert_eq!(RecordKind::from_name("tool_call"), Some(RecordKind::ToolCall));
-/// ```
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RecordKind {
+records! {
     /// A standing instruction.
-    Instruction,
+    Instruction(StandingInstruction) = "instruction",
     /// A memory.
-    Memory,
+    Memory(Memory) = "memory",
     /// A retrievable.
-    Retrievable,
+    Retrievable(Retrievable) = "retrievable",
     /// A message.
-    Message,
+    Message(Message) = "message",
     /// A thought of the model.
-    Thought,
+    Thought(Thought) = "thought",
     /// A tool call.
-    ToolCall,
+    ToolCall(ToolCall) = "tool_call",
     /// The ledger entry of a call that may write.
-    Ledger,
+    Ledger(LedgerEntry) = "ledger",
     /// A turn and its state.
-    Turn,
+    Turn(TurnRecord) = "turn",
     /// A gate and its answer.
-    Gate,
+    Gate(GateRecord) = "gate",
     /// The lease of the conversation.
-    Lease,
+    Lease(Lease) = "lease",
     /// Metadata of the conversation.
-    ConversationInfo,
+    ConversationInfo(ConversationInfo) = "conversation_info",
 }
-
-names!(RecordKind {
-    Instruction = "instruction",
-    Memory = "memory",
-    Retrievable = "retrievable",
-    Message = "message",
-    Thought = "thought",
-    ToolCall = "tool_call",
-    Ledger = "ledger",
-    Turn = "turn",
-    Gate = "gate",
-    Lease = "lease",
-    ConversationInfo = "conversation_info",
-});
 
 impl RecordKind {
     /// Returns the kind of this name.
@@ -244,46 +241,6 @@ pub trait RecordType: Body + 'static {
     note = "these types are on the timeline: `Message`, `ToolCall`, `Memory`, `Thought`, `Retrievable`, `StandingInstruction`"
 )]
 pub trait TimelineRecord: RecordType {}
-
-/// Implements [`RecordType`] for the type of each kind.
-macro_rules! record_types {
-    ($($record:ident = $kind:ident,)+) => {$(
-        impl RecordType for $record {
-            const KIND: RecordKind = RecordKind::$kind;
-
-            fn of(record: &Record) -> Option<&Arc<Self>> {
-                match record {
-                    Record::$kind(record) => Some(record),
-                    _ => None,
-                }
-            }
-
-            fn into_record(self: Arc<Self>) -> Record {
-                Record::$kind(self)
-            }
-        }
-
-        impl From<Arc<$record>> for Record {
-            fn from(record: Arc<$record>) -> Self {
-                Record::$kind(record)
-            }
-        }
-    )+};
-}
-
-record_types! {
-    StandingInstruction = Instruction,
-    Memory = Memory,
-    Retrievable = Retrievable,
-    Message = Message,
-    Thought = Thought,
-    ToolCall = ToolCall,
-    LedgerEntry = Ledger,
-    TurnRecord = Turn,
-    GateRecord = Gate,
-    Lease = Lease,
-    ConversationInfo = ConversationInfo,
-}
 
 impl TimelineRecord for StandingInstruction {}
 impl TimelineRecord for Memory {}

@@ -435,15 +435,15 @@ fn record_usage(span: &Span, before: Usage, after: Usage) {
     span.record(names::INPUT_TOKENS, used(|usage| usage.input_tokens));
     span.record(names::OUTPUT_TOKENS, used(|usage| usage.output_tokens));
     let cached = used(|usage| usage.cached_input_tokens);
-    if cached > 0 {
-        span.record(names::CACHED_INPUT_TOKENS, cached);
-    }
     let written = used(|usage| usage.cache_write_tokens);
-    if written > 0 {
-        span.record(names::CACHE_WRITE_TOKENS, written);
-    }
     let reasoning = used(|usage| usage.reasoning_tokens);
-    if reasoning > 0 {
-        span.record(names::REASONING_TOKENS, reasoning);
+    for (name, tokens) in [
+        (names::CACHED_INPUT_TOKENS, cached),
+        (names::CACHE_WRITE_TOKENS, written),
+        (names::REASONING_TOKENS, reasoning),
+    ] {
+        if tokens > 0 {
+            span.record(name, tokens);
+        }
     }
 }

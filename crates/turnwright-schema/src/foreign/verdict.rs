@@ -41,20 +41,21 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    fn asserting(kind: UnenforcedKind, reason: impl Into<String>) -> Option<Verdict> {
+    fn dropped(kind: UnenforcedKind, reason: impl Into<String>, asserts: bool) -> Option<Verdict> {
+        let reason = reason.into();
         Some(Verdict::Drop {
             kind,
-            reason: reason.into(),
-            asserts: true,
+            reason,
+            asserts,
         })
     }
 
+    fn asserting(kind: UnenforcedKind, reason: impl Into<String>) -> Option<Verdict> {
+        Verdict::dropped(kind, reason, true)
+    }
+
     fn describing(kind: UnenforcedKind, reason: impl Into<String>) -> Option<Verdict> {
-        Some(Verdict::Drop {
-            kind,
-            reason: reason.into(),
-            asserts: false,
-        })
+        Verdict::dropped(kind, reason, false)
     }
 
     /// Returns `true` if the keyword is no longer in the schema, although it may have asserted something.
@@ -196,18 +197,13 @@ impl Judge<'_> {
             let reason = format!("`{shown}` is not JSON Schema. It only describes");
             return Verdict::describing(UnenforcedKind::Annotation, reason);
         }
-        let reason = keywords::unknown(self.dialect.published(), name);
         if keywords::is_known(name) {
             let reason = format!("`{shown}` is not a keyword of {}", self.dialect.name());
-            Verdict::asserting(UnenforcedKind::OtherDraft, reason)
-        } else {
-            Verdict::asserting(
-                UnenforcedKind::UnknownKeyword,
-                reason
-                    .split_once(": remove it")
-                    .map_or(&*reason, |(what, _)| what),
-            )
+            return Verdict::asserting(UnenforcedKind::OtherDraft, reason);
         }
+        let reason = keywords::unknown(self.dialect.published(), name);
+        let what = reason.split(": remove it").next().unwrap_or_default();
+        Verdict::asserting(UnenforcedKind::UnknownKeyword, what)
     }
 
     fn format(&self, map: &Map<String, Value>, value: &Value) -> Option<Verdict> {
@@ -315,11 +311,7 @@ impl Judge<'_> {
             Value::Null => "must not be `null`".to_owned(),
             _ => format!("{} is not a valid value of this keyword", quote(value)),
         };
-        if keyword.annotation {
-            Verdict::describing(UnenforcedKind::Malformed, reason)
-        } else {
-            Verdict::asserting(UnenforcedKind::Malformed, reason)
-        }
+        Verdict::dropped(UnenforcedKind::Malformed, reason, !keyword.annotation)
     }
 
     fn is_valid(&self, schema: &Value) -> bool {
@@ -349,11 +341,8 @@ fn applicator(name: &str, value: &Value, keyword: &Keyword) -> Option<Verdict> {
         }
         _ => return None,
     };
-    if keyword.annotation || name == "definitions" {
-        Verdict::describing(UnenforcedKind::Malformed, must)
-    } else {
-        Verdict::asserting(UnenforcedKind::Malformed, must)
-    }
+    let asserts = !keyword.annotation && name != "definitions";
+    Verdict::dropped(UnenforcedKind::Malformed, must, asserts)
 }
 
 /// A missing list or map, as some languages write it.
