@@ -2,8 +2,17 @@
 
 use std::any::Any;
 
-/// Generates the names of an enum without fields: `ALL`, `as_str` and `Display`.
+/// Generates the names of an enum without fields: `ALL`, `as_str` and `Display`. If it gets the enum itself, it also serialises by these
+/// names.
 macro_rules! names {
+    ($(#[$attribute:meta])* pub enum $enum:ident { $($(#[$of:meta])* $variant:ident = $name:literal,)+ }) => {
+        $(#[$attribute])*
+        pub enum $enum {
+            $($(#[$of])* #[serde(rename = $name)] $variant,)+
+        }
+
+        names!($enum { $($variant = $name,)+ });
+    };
     ($enum:ident { $($variant:ident = $name:literal,)+ }) => {
         impl $enum {
             /// All values, in declaration order.

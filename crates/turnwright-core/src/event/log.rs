@@ -6,36 +6,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The level of a log entry.
-///
-/// ```
-/// use turnwright_core::DispatchContext;
-/// use turnwright_core::event::Level;
-///
-/// let ctx = DispatchContext::standalone();
-/// ctx.log(Level::Warn, "the cache is not reachable: continuing without it");
-/// assert!(Level::Warn > Level::Info);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Level {
-    /// Details for debugging.
-    Debug,
-    /// Normal operation.
-    Info,
-    /// Something unusual that an operator should look at.
-    Warn,
-    /// A failure.
-    Error,
+names! {
+    /// The level of a log entry.
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    /// use turnwright_core::event::Level;
+    ///
+    /// let ctx = DispatchContext::standalone();
+    /// ctx.log(Level::Warn, "the cache is not reachable: continuing without it");
+    /// assert!(Level::Warn > Level::Info);
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+    #[non_exhaustive]
+    pub enum Level {
+        /// Details for debugging.
+        Debug = "debug",
+        /// Normal operation.
+        Info = "info",
+        /// Something unusual that an operator should look at.
+        Warn = "warn",
+        /// A failure.
+        Error = "error",
+    }
 }
-
-names!(Level {
-    Debug = "debug",
-    Info = "info",
-    Warn = "warn",
-    Error = "error",
-});
 
 /// A log entry for operators: a text, and optionally a kind and data for programs. A text alone converts into it.
 ///

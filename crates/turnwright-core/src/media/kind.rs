@@ -3,62 +3,57 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A kind of media.
-///
-/// ```
-/// use turnwright_core::media::{Media, MediaKind};
-/// use turnwright_core::spool::MemoryReader;
-///
-/// let photo = Media::user_attachment(MediaKind::Image, "image/png", "cat.png", MemoryReader::new("…")).build()?;
-/// assert_eq!(photo.kind(), MediaKind::Image);
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum MediaKind {
-    /// An image.
-    Image,
-    /// Audio.
-    Audio,
-    /// Video.
-    Video,
-    /// A document, such as a PDF or office file.
-    Document,
+names! {
+    /// A kind of media.
+    ///
+    /// ```
+    /// use turnwright_core::media::{Media, MediaKind};
+    /// use turnwright_core::spool::MemoryReader;
+    ///
+    /// let photo = Media::user_attachment(MediaKind::Image, "image/png", "cat.png", MemoryReader::new("…")).build()?;
+    /// assert_eq!(photo.kind(), MediaKind::Image);
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[non_exhaustive]
+    pub enum MediaKind {
+        /// An image.
+        Image = "image",
+        /// Audio.
+        Audio = "audio",
+        /// Video.
+        Video = "video",
+        /// A document, such as a PDF or office file.
+        Document = "document",
+    }
 }
 
-/// How media could carry instructions to a model that perceives them.
-///
-/// ```
-/// use turnwright_core::media::{Media, MediaKind, ModalityHazard};
-/// use turnwright_core::spool::MemoryReader;
-/// use turnwright_core::trust::TrustTier;
-///
-/// // A chart that your own program drew from its own data.
-/// let chart = MemoryReader::new("…");
-/// let (tier, hazard) = (TrustTier::FirstParty, ModalityHazard::Inert);
-/// let chart = Media::labelled(MediaKind::Image, tier, hazard, "image/png", "chart.png", chart).build()?;
-/// assert!(!chart.is_untrusted());
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ModalityHazard {
-    /// Not at all: the content is known.
-    Inert,
-    /// As text that can be extracted and inspected.
-    ExtractableInstructions,
-    /// In what is seen or heard, where no text can be extracted and inspected.
-    OpaquePerceptual,
+names! {
+    /// How media could carry instructions to a model that perceives them.
+    ///
+    /// ```
+    /// use turnwright_core::media::{Media, MediaKind, ModalityHazard};
+    /// use turnwright_core::spool::MemoryReader;
+    /// use turnwright_core::trust::TrustTier;
+    ///
+    /// // A chart that your own program drew from its own data.
+    /// let chart = MemoryReader::new("…");
+    /// let (tier, hazard) = (TrustTier::FirstParty, ModalityHazard::Inert);
+    /// let chart = Media::labelled(MediaKind::Image, tier, hazard, "image/png", "chart.png", chart).build()?;
+    /// assert!(!chart.is_untrusted());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[non_exhaustive]
+    pub enum ModalityHazard {
+        /// Not at all: the content is known.
+        Inert = "inert",
+        /// As text that can be extracted and inspected.
+        ExtractableInstructions = "extractable-instructions",
+        /// In what is seen or heard, where no text can be extracted and inspected.
+        OpaquePerceptual = "opaque-perceptual",
+    }
 }
-
-names!(MediaKind {
-    Image = "image",
-    Audio = "audio",
-    Video = "video",
-    Document = "document",
-});
 
 impl MediaKind {
     /// Returns the kind for a MIME type. Everything but images, audio and video is a document.
@@ -81,12 +76,6 @@ impl MediaKind {
         }
     }
 }
-
-names!(ModalityHazard {
-    Inert = "inert",
-    ExtractableInstructions = "extractable-instructions",
-    OpaquePerceptual = "opaque-perceptual",
-});
 
 /// How many bytes are enough to detect a type.
 const ENOUGH: usize = 8 * 1024;

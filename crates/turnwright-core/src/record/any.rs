@@ -61,10 +61,9 @@ macro_rules! records {
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
         )]
-        #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum RecordKind {
-            $($(#[$doc])+ $kind,)+
+            $($(#[$doc])+ #[serde(rename = $name)] $kind,)+
         }
 
         names!(RecordKind { $($kind = $name,)+ });

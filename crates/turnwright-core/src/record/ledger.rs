@@ -51,19 +51,20 @@ stored! {
     }
 }
 
-/// The state of a call that may write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum CallState {
-    /// The call is about to run, or is running. If its process has ended, the call was interrupted.
-    Started,
-    /// The call succeeded.
-    Done,
-    /// The call failed: its handler returned an error, or was not started.
-    Failed,
-    /// The call was interrupted. It is unknown whether it took effect.
-    Unknown,
+names! {
+    /// The state of a call that may write.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[non_exhaustive]
+    pub enum CallState {
+        /// The call is about to run, or is running. If its process has ended, the call was interrupted.
+        Started = "started",
+        /// The call succeeded.
+        Done = "done",
+        /// The call failed: its handler returned an error, or was not started.
+        Failed = "failed",
+        /// The call was interrupted. It is unknown whether it took effect.
+        Unknown = "unknown",
+    }
 }
 
 impl LedgerEntry {
@@ -90,13 +91,6 @@ impl LedgerEntry {
         Arc::new(entry)
     }
 }
-
-names!(CallState {
-    Started = "started",
-    Done = "done",
-    Failed = "failed",
-    Unknown = "unknown",
-});
 
 debug_fields!(LedgerEntry {
     idempotency_key,

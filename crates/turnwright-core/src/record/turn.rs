@@ -152,36 +152,37 @@ impl TurnFailure {
     }
 }
 
-/// The state of a turn.
-///
-/// ```
-/// use turnwright_core::record::TurnState;
-/// use turnwright_core::store::TurnFilter;
-///
-/// let filter = TurnFilter::all().state(TurnState::Failed).state(TurnState::Limit).limit(100);
-/// assert_eq!(TurnState::Suspended.as_str(), "suspended");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum TurnState {
-    /// The turn is running, or was interrupted because its process ended. The [`Lease`](super::Lease) of the conversation tells
-    /// which.
-    Running,
-    /// The turn has its answer.
-    Answered,
-    /// The executor nacked the dispatch.
-    Nacked,
-    /// The turn was aborted or cancelled.
-    Aborted,
-    /// The turn failed.
-    Failed,
-    /// The turn reached a limit.
-    Limit,
-    /// The turn was interrupted or suspended, and the conversation continued without it.
-    Abandoned,
-    /// No process is running the turn. It waits for answers at its gates, or to be resumed.
-    Suspended,
+names! {
+    /// The state of a turn.
+    ///
+    /// ```
+    /// use turnwright_core::record::TurnState;
+    /// use turnwright_core::store::TurnFilter;
+    ///
+    /// let filter = TurnFilter::all().state(TurnState::Failed).state(TurnState::Limit).limit(100);
+    /// assert_eq!(TurnState::Suspended.as_str(), "suspended");
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[non_exhaustive]
+    pub enum TurnState {
+        /// The turn is running, or was interrupted because its process ended. The [`Lease`](super::Lease) of the conversation tells
+        /// which.
+        Running = "running",
+        /// The turn has its answer.
+        Answered = "answered",
+        /// The executor nacked the dispatch.
+        Nacked = "nacked",
+        /// The turn was aborted or cancelled.
+        Aborted = "aborted",
+        /// The turn failed.
+        Failed = "failed",
+        /// The turn reached a limit.
+        Limit = "limit",
+        /// The turn was interrupted or suspended, and the conversation continued without it.
+        Abandoned = "abandoned",
+        /// No process is running the turn. It waits for answers at its gates, or to be resumed.
+        Suspended = "suspended",
+    }
 }
 
 impl TurnRecord {
@@ -256,17 +257,6 @@ impl TurnRecord {
         Arc::clone(&self.id)
     }
 }
-
-names!(TurnState {
-    Running = "running",
-    Answered = "answered",
-    Nacked = "nacked",
-    Aborted = "aborted",
-    Failed = "failed",
-    Limit = "limit",
-    Abandoned = "abandoned",
-    Suspended = "suspended",
-});
 
 debug_fields!(TurnRecord { id, state });
 

@@ -70,27 +70,21 @@ pub struct Waiting {
     pub gates: Vec<OpenGate>,
 }
 
-/// What a [`Waiting`] turn waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum WaitingState {
-    /// No process runs it. It waits for answers at its gates, or to be resumed if it can go on without one.
-    Suspended,
-    /// No process runs it. It was suspended at gates of which at least one is answered now, and was not resumed.
-    AnsweredNotResumed,
-    /// A process seems to run it, and waits at its gates.
-    Running,
-    /// Its process seems to have died, by the wall clock. It waits to be resumed.
-    Interrupted,
+names! {
+    /// What a [`Waiting`] turn waits for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+    #[non_exhaustive]
+    pub enum WaitingState {
+        /// No process runs it. It waits for answers at its gates, or to be resumed if it can go on without one.
+        Suspended = "suspended",
+        /// No process runs it. It was suspended at gates of which at least one is answered now, and was not resumed.
+        AnsweredNotResumed = "answeredNotResumed",
+        /// A process seems to run it, and waits at its gates.
+        Running = "running",
+        /// Its process seems to have died, by the wall clock. It waits to be resumed.
+        Interrupted = "interrupted",
+    }
 }
-
-names!(WaitingState {
-    Suspended = "suspended",
-    AnsweredNotResumed = "answeredNotResumed",
-    Running = "running",
-    Interrupted = "interrupted",
-});
 
 impl Waiting {
     fn new(found: &FoundTurn, now: SystemTime) -> Self {

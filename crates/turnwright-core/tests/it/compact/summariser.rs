@@ -120,7 +120,7 @@ async fn the_next_summary_covers_the_one_before() {
     let texts: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&texts);
     let by = move |request: SummaryRequest| {
-        into.lock().push(request.text.clone());
+        into.lock().push(request.text);
         let number = count.fetch_add(1, Ordering::Relaxed);
         async move { Ok(format!("Summary number {number}.")) }
     };
