@@ -76,9 +76,8 @@ async fn follow(user: HeaderMap, runner: Runner, Path((chat, turn)): ChatAnd) ->
 }
 
 async fn approvals(user: HeaderMap, runner: Runner) -> Reply {
-    let filter = TurnFilter::all().prefix(conversation(&user, "")?);
-    let waiting = runner.storage().waiting(&filter);
-    Ok(Json(waiting.await.map_err(status)?).into_response())
+    let mine = TurnFilter::all().prefix(conversation(&user, "")?);
+    Ok(Json(runner.storage().waiting(&mine).await.map_err(status)?).into_response())
 }
 
 async fn decide(user: HeaderMap, runner: Runner, at: ChatAnd, answer: Json<GateAnswer>) -> Reply {

@@ -121,7 +121,7 @@ fn is_mime_type(text: &str) -> bool {
 /// let photo = Media::retrieved_public(MediaKind::Image, "image/png", "cat.png", MemoryReader::new("…"))
 ///     .source("https://example.org/cat.png")
 ///     .build()?;
-/// assert_eq!(photo.source(), Some("https://example.org/cat.png"));
+/// assert_eq!(photo.descriptor().source.as_deref(), Some("https://example.org/cat.png"));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[must_use = "a builder does nothing until `build` is called"]

@@ -243,6 +243,8 @@ impl Storage {
     /// - turns that were suspended before they had started all that could run without an answer
     /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
     ///
+    /// Turns that run under a call are not among them: they go on with their outer turn.
+    ///
     /// Right after a crash the leases of the dead process have not expired: its turns are
     /// [`WaitingState::Running`](crate::store::WaitingState::Running). [`TurnRunner::resume`](crate::TurnRunner::resume) waits for
     /// the expiry. For a turn that another process is running the outcome is `E_TURN_HELD`, and that turn is not disturbed. If the

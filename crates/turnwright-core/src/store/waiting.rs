@@ -33,9 +33,11 @@ pub(crate) async fn waiting(
             let row = Waiting::new(found, now);
             let selected = if resumable {
                 let turn = found.turn.as_ref();
-                row.state != WaitingState::Suspended
-                    || turn.is_none_or(|turn| turn.waits_at.is_empty())
-                    || found.open_gates.iter().any(|gate| gate.is_expired(now))
+                // A turn under a call goes on with its outer turn.
+                turn.is_none_or(|turn| turn.outer_tiers.is_none())
+                    && (row.state != WaitingState::Suspended
+                        || turn.is_none_or(|turn| turn.waits_at.is_empty())
+                        || found.open_gates.iter().any(|gate| gate.is_expired(now)))
             } else {
                 row.state != WaitingState::Running || !row.gates.is_empty()
             };

@@ -17,6 +17,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("HasCodec", "a bound in a private module"),
     ("OpenAi", "a bound in a private module"),
     ("Spooled", "hidden"),
+    ("OfResponse", "a bound in a private module"),
     ("Stamped", "a bound in a private module"),
     ("Stored", "a bound in a private module"),
     ("WrittenRecord", "a bound in a private module"),

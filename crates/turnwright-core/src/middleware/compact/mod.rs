@@ -132,7 +132,7 @@ impl Compact {
     /// use turnwright_core::middleware::{SummaryRequest, compact};
     ///
     /// let by_hand = compact(32_000).summarise_by(|request: SummaryRequest| async move {
-    ///     Ok(format!("{} parts were here.", request.parts().len()))
+    ///     Ok(format!("{} parts were here.", request.parts.len()))
     /// });
     /// ```
     pub fn summarise_by(mut self, summariser: impl Summariser + 'static) -> Self {

@@ -140,6 +140,44 @@ fn running_turns_are_resumable() {
 }
 
 #[test]
+fn a_turn_under_a_call_goes_on_with_its_outer_turn_and_is_not_resumable() {
+    let world = World::default();
+    let reached = Arc::new(Notify::new());
+    let arrives = Arc::clone(&reached);
+    let inner = runner(move |_: DispatchContext| {
+        let reached = Arc::clone(&arrives);
+        async move {
+            reached.notify_one();
+            std::future::pending().await
+        }
+    });
+    let inner = inner.storage(world.storage()).build().unwrap();
+    let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
+        let inner = inner.clone();
+        async move {
+            let task = TurnInput::new("go").conversation("inner").under_call(&ctx);
+            Ok::<_, ToolError>(inner.run(task).await.into_answer()?)
+        }
+    });
+    let outer = runner(ScriptedModel::new([Step::call_tool("delegate", "{}")]));
+    let outer = outer.tool(delegate.build()).storage(world.storage());
+    let outer = outer.build().unwrap();
+    let dies = process();
+    dies.block_on(async {
+        drop(outer.start(go_input()));
+        reached.notified().await;
+    });
+    drop((dies, outer));
+    process().block_on(async {
+        let all = TurnFilter::all();
+        let waiting = world.storage().waiting(&all).await.unwrap();
+        let listed = world.storage().resumable(&all).await.unwrap();
+        let listed: Vec<&str> = listed.iter().map(|turn| &*turn.turn_id).collect();
+        assert_eq!((waiting.len(), listed), (2, vec![TURN]));
+    });
+}
+
+#[test]
 fn each_answer_that_was_recorded_last_is_found_by_the_next_process() {
     let world = World::default();
     let twice = ScriptedModel::new([
