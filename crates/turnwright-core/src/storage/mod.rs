@@ -52,7 +52,7 @@ use crate::trust::ConversationSecret;
 ///   prompt cache does not apply any more.
 ///
 /// The three belong together: a conversation that continues in another process needs all of them. [`Storage::memory`] is lost
-/// with the process. `Storage::sqlite(path)` of `turnwright-sqlite` keeps everything beside one file. [`Storage::builder`]
+/// with the process. `Storage::sqlite(path)` of `turnwright-sqlite` keeps everything beside one file. [`Storage::new`]
 /// is for a store of your own.
 ///
 /// A runner takes it with [`storage`](crate::runner::TurnRunnerBuilder::storage).

@@ -14,7 +14,7 @@ use crate::record::Message;
 pub enum Signal {
     /// Acknowledged: the work is done.
     Ack,
-    /// Nacked: see [`DispatchContext::nack_error`].
+    /// Nacked: see [`DispatchContext::nack`]. The error is in the outcome.
     Nack,
 }
 

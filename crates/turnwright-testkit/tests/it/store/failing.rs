@@ -81,7 +81,7 @@ async fn paging_continues_after_a_failure() {
     loop {
         match pages.next().await {
             Ok(Some(page)) => {
-                found.extend(page.into_records().map(|record| record.id().to_owned()))
+                found.extend(page.into_records().map(|record| record.id().to_owned()));
             }
             Ok(None) => break,
             Err(_) => failures += 1,
