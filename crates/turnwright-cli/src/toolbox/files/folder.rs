@@ -73,7 +73,7 @@ impl Folder {
                     after = dir.read_link(name)?.join(after);
                 }
                 Component::Normal(name) => resolved.push(name),
-                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+                _ => return Err(outside()),
             }
             rest = after;
         }
@@ -97,7 +97,7 @@ impl Folder {
             match step {
                 Component::CurDir => {}
                 Component::Normal(name) => dir = dir.dir(name)?,
-                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+                _ => return Err(outside()),
             }
         }
         Ok(dir)
@@ -144,6 +144,11 @@ fn hidden_target(named: &str, target: &Path) -> ToolError {
     ToolError::denied(format!("`{named}` leads to the hidden path `{target}`")).for_model(for_model)
 }
 
+fn outside() -> io::Error {
+    let message = "it leads out of the directory";
+    io::Error::new(io::ErrorKind::PermissionDenied, message)
+}
+
 fn ordinary(is_file: bool) -> io::Result<()> {
     if is_file {
         Ok(())
@@ -160,7 +165,8 @@ pub(super) fn unreadable(path: &str, error: &io::Error) -> ToolError {
             let for_model = format!("`{path}` does not exist. Use list_files to see what exists.");
             ToolError::not_found(message).for_model(for_model)
         }
-        io::ErrorKind::PermissionDenied => {
+        // Not an error of the operating system.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
             let for_model = format!(
                 "`{path}` cannot be read: it is outside the directory. Use a relative path, such as `src/main.rs`."
             );
